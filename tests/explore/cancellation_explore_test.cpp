@@ -16,35 +16,32 @@
 namespace orrery::explore {
 namespace {
 
-using timewarp::AfterCancel;
-using timewarp::AfterClaim;
-using timewarp::AfterUndo;
 using timewarp::EventStatus;
 
 TEST(EventStatus, TellsEachSideWhatItMustDo) {
   EventStatus<> local, remote;
-  EXPECT_EQ(local.claim_local(), AfterClaim::execute);
-  EXPECT_EQ(remote.claim_remote(), AfterClaim::execute);
+  EXPECT_TRUE(local.claim_local());
+  EXPECT_TRUE(remote.claim_remote());
   EXPECT_TRUE(local.is_claimed() && remote.is_claimed());
-  EXPECT_EQ(local.undo_local(), AfterUndo::make_pending);
-  EXPECT_EQ(remote.undo_remote(), AfterUndo::make_pending);
+  EXPECT_TRUE(local.undo_local());
+  EXPECT_TRUE(remote.undo_remote());
   EXPECT_FALSE(local.is_claimed() || remote.is_claimed());
   EXPECT_FALSE(local.is_cancelled() || remote.is_cancelled());
-  EXPECT_EQ(local.cancel_local(), AfterCancel::nothing);
-  EXPECT_EQ(remote.cancel_remote(), AfterCancel::nothing);
+  EXPECT_FALSE(local.cancel_local());
+  EXPECT_FALSE(remote.cancel_remote());
   EXPECT_TRUE(local.is_cancelled() && remote.is_cancelled());
-  EXPECT_EQ(local.claim_local(), AfterClaim::free);
-  EXPECT_EQ(remote.claim_remote(), AfterClaim::free);
+  EXPECT_FALSE(local.claim_local());
+  EXPECT_FALSE(remote.claim_remote());
 }
 
 TEST(EventStatus, LeavesExecutedEventsToTheirCancellation) {
   EventStatus<> local, remote;
   local.claim_local();
   remote.claim_remote();
-  EXPECT_EQ(local.cancel_local(), AfterCancel::end_execution);
-  EXPECT_EQ(remote.cancel_remote(), AfterCancel::end_execution);
-  EXPECT_EQ(local.undo_local(), AfterUndo::leave_to_cancellation);
-  EXPECT_EQ(remote.undo_remote(), AfterUndo::leave_to_cancellation);
+  EXPECT_TRUE(local.cancel_local());
+  EXPECT_TRUE(remote.cancel_remote());
+  EXPECT_FALSE(local.undo_local());
+  EXPECT_FALSE(remote.undo_remote());
   EXPECT_FALSE(local.is_claimed() || remote.is_claimed());
   EXPECT_TRUE(local.is_cancelled() && remote.is_cancelled());
 }
@@ -95,7 +92,7 @@ class Cancelling : public Scenario {
     for (Event* event = &events_[0]; event != nullptr;) {
       Event* next = event->sent_next.get();
       event->key.get();
-      const bool notify = event->status.cancel_remote() == AfterCancel::end_execution;
+      const bool notify = event->status.cancel_remote();
       if (kPlanted == Planted::reads_after_mark) next = event->sent_next.get();
       if (notify && kPlanted != Planted::keeps_notice) ring_.push(Message{event, true});
       event = next;
@@ -149,7 +146,7 @@ class Cancelling : public Scenario {
   bool claim(int i) {
     if (places_[i] != Place::pending) return false;
     events_[i].key.get();
-    if (events_[i].status.claim_remote() == AfterClaim::execute) {
+    if (events_[i].status.claim_remote()) {
       events_[i].first_sent.set(nullptr);
       places_[i] = Place::executed;
     } else {
@@ -159,10 +156,9 @@ class Cancelling : public Scenario {
   }
   void undo(int i) {
     events_[i].key.get();
-    const AfterUndo after = events_[i].status.undo_remote();
-    places_[i] = after == AfterUndo::make_pending || kPlanted == Planted::requeues_undone
-                     ? Place::pending
-                     : Place::undone;
+    const bool is_pending = events_[i].status.undo_remote();
+    places_[i] =
+        is_pending || kPlanted == Planted::requeues_undone ? Place::pending : Place::undone;
   }
   void sweep(int i) {
     if (places_[i] == Place::pending && events_[i].status.is_cancelled()) free(i);

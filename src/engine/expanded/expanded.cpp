@@ -9,7 +9,6 @@
 
 #include "engine/expanded/run.h"
 #include "engine/expanded/settings.h"
-#include "pending/engine_set.h"
 #include "run/world/world_engine.h"
 
 namespace orrery::expanded {
@@ -33,8 +32,7 @@ class ExpandedEngine final : public WorldEngine {
     const Settings settings = Settings::of(options);
     unsigned workers = count_workers(options, world.model());
     if (world.on_heaps()) workers = std::min(workers, world.parts());  // an arena for each
-    using Pending = pending::EngineSet<Event>;
-    ExpandedRun<Pending>(world, options, goal, settings, workers, control).advance(result);
+    ExpandedRun(world, options, goal, settings, workers, control).advance(result);
   }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lock of a run (run_dealing.h), for std::lock_guard and the like. Threads wait for it as for
+// The lock of a run (run_dealing.cpp), for std::lock_guard and the like. Threads wait for it as for
 // each other: spinning, then yielding, then in naps.
 #pragma once
 

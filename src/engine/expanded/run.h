@@ -7,7 +7,7 @@
 //   batched    each slot has events that take some microseconds; while a worker executes them the
 //              next ones wait in its slot. A worker without events deals if the coordinator is busy
 // Between blocks the coordinator checks for a request to stop, updates progress and rows, and asks
-// the tuner for the next mode. Members are in the files run_*.h by subject.
+// the tuner for the next mode. Members are in the files run_*.cpp by subject.
 #pragma once
 
 #include <fmt/format.h>
@@ -41,7 +41,6 @@
 
 namespace orrery::expanded {
 
-template <class Pending>
 class ExpandedRun {
  public:
   ExpandedRun(World& world, const RunOptions& options, const Goal& goal, const Settings& settings,
@@ -62,20 +61,20 @@ class ExpandedRun {
   static constexpr double kRowsSeconds = 20e-3;
   static constexpr std::uint32_t kSampleEvents = 8;  // one of so many short events is measured
 
-  // LPs and threads (run_set_up.h).
+  // LPs and threads (run_set_up.cpp).
   void take_world();
   void start_workers();
   void dismiss_workers();
   void check_workers();
   void bind(bool wanted);
 
-  // The end (run_conclude.h).
+  // The end (run_conclude.cpp).
   void conclude(RunResult& result);
   void give_back();
   void describe_fault(RunResult& result) const;
   void add_statistics(RunResult& result) const;
 
-  // The sequence of blocks (run_blocks.h).
+  // The sequence of blocks (run_blocks.cpp).
   void loop();
   std::uint64_t busy_cycles() const;
   void enter(Mode mode);
@@ -94,7 +93,7 @@ class ExpandedRun {
   }
   Key last_key() const { return std::max(schedule_.highest(), executors_[0]->last_key()); }
 
-  // Dealing (run_dealing.h).
+  // Dealing (run_dealing.cpp).
   bool run_dealt();
   void drain();
   void execute_own(std::uint32_t last);
@@ -119,7 +118,7 @@ class ExpandedRun {
   EventDepot depot_;
   std::vector<std::unique_ptr<Executor>> executors_;
   std::unique_ptr<Slot[]> slots_;
-  Schedule<Pending> schedule_;
+  Schedule schedule_;
   FinishedEvents finished_events_;
   Tuner tuner_;
 
@@ -151,8 +150,3 @@ class ExpandedRun {
 };
 
 }  // namespace orrery::expanded
-
-#include "engine/expanded/run_blocks.h"
-#include "engine/expanded/run_conclude.h"
-#include "engine/expanded/run_dealing.h"
-#include "engine/expanded/run_set_up.h"

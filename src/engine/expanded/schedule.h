@@ -35,12 +35,12 @@
 
 #include "core/assert.h"
 #include "engine/expanded/event.h"
+#include "pending/engine_set.h"
 #include "pending/erase_if.h"
 #include "run/execution/lp_executions.h"
 
 namespace orrery::expanded {
 
-template <class Pending>
 class Schedule {
  public:
   static constexpr unsigned kAnyWorker = ~0u;
@@ -250,7 +250,7 @@ class Schedule {
 
   const LpExecutions& executions_;
   const bool restricts_;  ///< some LPs are not speculative
-  Pending pending_;
+  pending::EngineSet<Event> pending_;
   std::vector<LpUse> lps_;
   std::vector<Choice> aside_;
   std::size_t scan_ = 0;

@@ -2,7 +2,7 @@
 //
 // A worker gets events and returns results through its slot: a ring with one consumer each way. The
 // thread that serves the slots is their one producer and their one collector; it holds the lock of
-// the run (run_dealing.h).
+// the run (run_dealing.cpp).
 //
 // Memory orders. The server writes `ring`, then `word` with seq_cst. The worker reads `word` with
 // acquire, then the ring: it sees everything that precedes the store, including the LPs' states and

@@ -34,11 +34,11 @@ std::string account_of_rollbacks(const WorkerStatistics& sum, unsigned workers) 
 
 }  // namespace
 
-std::string account_of(const WorkerStatistics& sum, unsigned workers, const MoveCount& moves) {
+std::string account_of(const WorkerStatistics& sum, unsigned workers) {
   std::string text = account_of_rollbacks(sum, workers);
-  if (moves.times == 0) return text;
+  if (sum.moves == 0) return text;
   return text + fmt::format("; workers were unevenly loaded: {} of {} in all",
-                            counted(moves.times, "move"), counted(moves.lps, "LP"));
+                            counted(sum.moves, "move"), counted(sum.lps_moved, "LP"));
 }
 
 }  // namespace orrery::timewarp

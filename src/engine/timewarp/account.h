@@ -11,12 +11,7 @@
 
 namespace orrery::timewarp {
 
-/// LPs that moved between workers.
-struct MoveCount {
-  std::uint64_t times = 0, lps = 0;
-};
-
 /// One sentence without its full stop. `sum`: over all workers.
-std::string account_of(const WorkerStatistics& sum, unsigned workers, const MoveCount& moves);
+std::string account_of(const WorkerStatistics& sum, unsigned workers);
 
 }  // namespace orrery::timewarp

@@ -13,13 +13,12 @@
 //
 // Afterwards the rate of commitment is compared with the rate before the move: the best of a few
 // periods each, since other programs on the machine can only slow a period down. A move that gained
-// nothing is not repeated soon: the engine rests, four times as long after each such move. A move
-// that cost much is undone first. So a load that changes faster than this method can follow, or a
-// rate that does not depend on the load, costs only a few moves in a run. Where the load becomes
-// clearly less even than right after the move, or than when a rest began, the load has changed: LPs
-// then move without a rest, but only a few times in a row. (Traffic on a grid: the network fills
-// within a second, from 1.5 times the mean over 1.3 and 1.2 to even. When LPs moved for that after
-// two periods in a row, they moved too late, and the rate was 0.91 to 0.94 of that without moves.)
+// nothing is not repeated soon: the engine rests, twice as long after each such move. A move that
+// cost much is undone first. So a load that changes faster than this method can follow, or a rate
+// that does not depend on the load, costs only a few moves in a run. (Traffic on a grid: the network
+// fills within a second, from 1.5 times the mean over 1.3 and 1.2 to even. When LPs moved for that
+// after two periods in a row, they moved too late, and the rate was 0.91 to 0.94 of that without
+// moves.)
 //
 // All workers feed this class the same reports, so all decide the same, although the decisions
 // depend on clocks. They decide which worker executes an event and never what is committed.
@@ -35,6 +34,7 @@
 
 #include "core/cycles.h"
 #include "engine/timewarp/gvt.h"
+#include "run/tuning/rest.h"
 
 namespace orrery::timewarp {
 
@@ -94,9 +94,7 @@ class Balance {
   }
   /// The cut was given up.
   void give_up() {
-    if (phase_ != Phase::moving) return;
-    begin_anew_ = true;
-    rest();
+    if (phase_ == Phase::moving) note_cut(false);
   }
 
   /// The busiest thread's load over an even one: before the first move (0: no move), and in the
@@ -111,12 +109,10 @@ class Balance {
   static constexpr double kGain = 1.03, kLoss = 0.85;        ///< of the rate, by a move
   static constexpr unsigned kLeastUneven = 4;                ///< periods in a row
   static constexpr double kLasting = 0.8;                    ///< of the excess over the mean
-  static constexpr double kOtherLoad = 1.12;                 ///< imbalance over that of before
   static constexpr unsigned kRatesBefore = 3, kJudging = 3;  ///< periods
   static constexpr std::uint64_t kEventsAnLp = 2;  ///< to be measured at least, on average
-  static constexpr unsigned kMostSwings = 3;       ///< load changes in a row that cause moves
   static constexpr unsigned kMostMeasuring = 4;    ///< periods
-  static constexpr unsigned kFirstRest = 8, kLongestRest = 1u << 16;  ///< periods
+  static constexpr unsigned kFirstRest = 8, kLongestRest = 1024;  ///< periods
 
   void begin(const GvtReport& sum, std::uint64_t lived) {
     lived_ = lived;
@@ -131,12 +127,6 @@ class Balance {
     uneven_periods_ = !uneven ? 0 : goes_on ? uneven_periods_ + 1 : 1;
     uneven_from_ = uneven_periods_ <= 1 ? imbalance_ : std::max(uneven_from_, imbalance_);
     return goes_on;
-  }
-  /// Whether it is clearly less even than the load for which the owners were chosen, and not for
-  /// the umpteenth time.
-  bool swings() {
-    if (imbalance_ <= std::max(kUnevenLoad, kOtherLoad * reference_)) return false;
-    return ++swings_ <= kMostSwings;
   }
   void end_period(double rate, std::uint64_t executed) {
     const bool uneven = imbalance_ > kUnevenLoad;
@@ -162,14 +152,12 @@ class Balance {
         phase_ = Phase::judging;
         rate_after_ = 0;
         judged_periods_ = 0;
-        reference_ = imbalance_;
         break;
       case Phase::judging:
         judge(rate);
         break;
       case Phase::resting:
-        if (--periods_to_rest_ == 0) swings_ = 0;
-        if (periods_to_rest_ == 0 || swings()) watch();
+        if (--periods_to_rest_ == 0) watch();
         break;
       case Phase::moving:
         break;
@@ -179,11 +167,8 @@ class Balance {
     const double before = *std::max_element(std::begin(rates_), std::end(rates_));
     rate_after_ = std::max(rate_after_, rate);
     if (rate_after_ >= kGain * before) {
-      next_rest_ = kFirstRest;
-      swings_ = 0;
+      rest_.reset();
       watch();
-    } else if (swings()) {
-      watch();  // the load has changed, so the rate does not show whether the move paid
     } else if (++judged_periods_ == kJudging) {
       ++vain_moves_;
       rate_after_ < before* kLoss ? move(Plan::back) : rest();
@@ -197,12 +182,9 @@ class Balance {
   }
   void rest() {
     phase_ = terms_.disturbed_after > 0 ? Phase::watching : Phase::resting;
-    reference_ = plan_ == Plan::back ? moved_imbalance_ : imbalance_;
-    periods_to_rest_ = next_rest_;
-    next_rest_ = std::min(4 * next_rest_, kLongestRest);
+    periods_to_rest_ = rest_.take();
   }
   void move(Plan plan) {
-    if (plan == Plan::even) moved_imbalance_ = imbalance_;
     plan_ = plan;
     phase_ = Phase::moving;
   }
@@ -218,13 +200,12 @@ class Balance {
   bool begins_ = false, begin_anew_ = true;
   std::uint64_t lived_ = 0, committed_ = 0, executed_ = 0;  ///< at the begin of the period
   double rates_[kRatesBefore] = {}, rate_after_ = 0;  ///< of commitment; before and after a move
-  double moved_imbalance_ = 1;
-  double reference_ = 1;  ///< imbalance after the last move, or when the rest began
   double imbalance_ = 1, first_imbalance_ = 0;
   double uneven_from_ = 1;  ///< the highest since the load is uneven
   unsigned uneven_periods_ = 0;
-  unsigned next_rate_ = 0, measured_periods_ = 0, judged_periods_ = 0, swings_ = 0;
-  unsigned periods_to_rest_ = 0, next_rest_ = kFirstRest;
+  unsigned next_rate_ = 0, measured_periods_ = 0, judged_periods_ = 0;
+  tuning::Rest<unsigned> rest_{kFirstRest, kLongestRest};
+  unsigned periods_to_rest_ = 0;
   std::uint64_t measured_events_ = 0, vain_moves_ = 0, forced_ = 0;
 };
 

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/timewarp/cache_layout.h"
 
+#include "engine/timewarp/settings.h"
 #include "memory/cache_tuning.h"
 
 namespace orrery::timewarp {
 
-CacheLayout CacheLayout::choose(const Settings& settings, unsigned workers,
-                                std::vector<std::string>& notes) {
-  CacheLayout layout;
-  if (!settings.cache_aware || workers == 1) return layout;
+memory::Colouring choose_colouring(const RunOptions& options, unsigned workers,
+                                   std::vector<std::string>& notes) {
+  using memory::CacheTuning;
+  if (!options.get(kCacheAware) || workers == 1) return {};
   const memory::CacheFacts cache = memory::second_level_cache();
   if (!cache.note.empty()) notes.push_back(cache.note);
-  layout.automatic = settings.cache_share < 0;
-  layout.colouring = memory::Colouring::of(
-      cache, layout.automatic ? memory::CacheTuning::kAutomaticShare : settings.cache_share);
-  if (layout.automatic)
-    layout.colouring.mild_from =
-        memory::CacheTuning::threshold(memory::CacheTuning::kStart, cache.way_bytes);
-  layout.colouring.workers = workers;
+  const double share = options.get(kCacheShare);  // negative: automatic
+  memory::Colouring colouring =
+      memory::Colouring::of(cache, share < 0 ? CacheTuning::kAutomaticShare : share);
+  if (share < 0) colouring.mild_from = CacheTuning::threshold(CacheTuning::kStart, cache.way_bytes);
+  colouring.workers = workers;
   // With very many workers, a huge page for each would waste memory.
   constexpr unsigned kMostWithHugePages = 64;
-  layout.colouring.huge_pages = workers <= kMostWithHugePages;
-  return layout;
+  colouring.huge_pages = workers <= kMostWithHugePages;
+  return colouring;
 }
 
 }  // namespace orrery::timewarp

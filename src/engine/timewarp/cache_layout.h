@@ -6,24 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "engine/timewarp/settings.h"
 #include "memory/colour.h"
+#include "run/options/options.h"
 
 namespace orrery::timewarp {
 
-struct CacheLayout {
-  memory::Colouring colouring;  ///< of worker 0
-  bool automatic = false;
-
-  /// For `workers` threads. A worker without peers takes no checkpoints and gets no colouring:
-  /// there is nothing to separate. Adds to `notes` what is assumed or impossible.
-  static CacheLayout choose(const Settings& settings, unsigned workers,
-                            std::vector<std::string>& notes);
-  memory::Colouring of_worker(unsigned worker) const {
-    memory::Colouring its = colouring;
-    its.worker = worker;
-    return its;
-  }
-};
+/// The colouring of worker 0 of `workers`; it is off for a worker without peers, which takes no
+/// checkpoints: there is nothing to separate. Adds to `notes` what is assumed or impossible.
+memory::Colouring choose_colouring(const RunOptions& options, unsigned workers,
+                                   std::vector<std::string>& notes);
 
 }  // namespace orrery::timewarp

@@ -35,7 +35,6 @@ class DeadTimers {
     lp.has_dead_timers = 1;
   }
   /// The LP has rolled back to before `to`: its timers at or after `to` are pending again.
-  template <class Pending>
   void put_back(LpId id, LpState& lp, const Key& to, Pending& pending) {
     if (!lp.has_dead_timers) [[likely]]
       return;
@@ -60,7 +59,6 @@ class DeadTimers {
     });
   }
   /// At a cut: all timers are pending again, for the worker or engine that has the LPs next.
-  template <class Pending>
   void put_all_back(LpStates& lps, Pending& pending) {
     for (const Entry& one : timers_) {
       lps[one.timer->receiver].has_dead_timers = 0;

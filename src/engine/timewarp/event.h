@@ -20,6 +20,7 @@
 
 #include "core/event_header.h"
 #include "engine/timewarp/event_status.h"
+#include "pending/engine_set.h"
 
 namespace orrery::timewarp {
 
@@ -54,5 +55,8 @@ struct TwEvent : EventHeader {
   static constexpr std::size_t kInlinePayloadBytes = 8;  ///< of the payload in the first line
 };
 static_assert(sizeof(TwEvent) == TwEvent::kPayloadOffset);
+
+/// A worker's pending events.
+using Pending = pending::EngineSet<TwEvent>;
 
 }  // namespace orrery::timewarp

@@ -42,33 +42,28 @@
 
 namespace orrery::timewarp {
 
-/// What the receiver must do with an event that it took for execution.
-enum class AfterClaim : bool { execute, free };
-/// What the receiver must do with an event that it has undone.
-enum class AfterUndo : bool { make_pending, leave_to_cancellation };
-/// What the sender must do after its mark. end_execution means: for a local event, roll its LP back
-/// and free the event; for a remote one, send the receiver a notice.
-enum class AfterCancel : bool { nothing, end_execution };
-
 template <class Atomics = transport::StandardAtomics>
 class EventStatus {
  public:
   // Receiver's worker.
-  AfterClaim claim_local() {
+  /// Takes the event for execution. False: it is cancelled, and the caller frees it.
+  bool claim_local() {
     const std::uint32_t before = bits_.load(std::memory_order_relaxed);
     bits_.store(before | kClaimed, std::memory_order_relaxed);
-    return after_claim(before);
+    return (before & kCancelled) == 0;
   }
-  AfterClaim claim_remote() {
-    return after_claim(bits_.fetch_or(kClaimed, std::memory_order_acquire));
+  bool claim_remote() {
+    return (bits_.fetch_or(kClaimed, std::memory_order_acquire) & kCancelled) == 0;
   }
-  AfterUndo undo_local() {
+  /// The execution is undone. True: the event is pending again. False: it is cancelled, and left to
+  /// the cancellation.
+  bool undo_local() {
     const std::uint32_t before = bits_.load(std::memory_order_relaxed);
     bits_.store(before & ~kClaimed, std::memory_order_relaxed);
-    return after_undo(before);
+    return (before & kCancelled) == 0;
   }
-  AfterUndo undo_remote() {
-    return after_undo(bits_.fetch_and(~kClaimed, std::memory_order_relaxed));
+  bool undo_remote() {
+    return (bits_.fetch_and(~kClaimed, std::memory_order_relaxed) & kCancelled) == 0;
   }
   /// Whether the event still is executed; for the worker that ends a cancelled event.
   bool is_claimed() const { return (bits_.load(std::memory_order_relaxed) & kClaimed) != 0; }
@@ -76,29 +71,21 @@ class EventStatus {
   bool is_cancelled() const { return (bits_.load(std::memory_order_acquire) & kCancelled) != 0; }
 
   // Sender's worker. Once at most.
-  AfterCancel cancel_local() {
+  /// True: the event was executed. For a local event, the caller rolls its LP back and frees the
+  /// event; for a remote one, it sends the receiver a notice.
+  bool cancel_local() {
     const std::uint32_t before = bits_.load(std::memory_order_relaxed);
     bits_.store(before | kCancelled, std::memory_order_relaxed);
-    return after_cancel(before);
+    return (before & kClaimed) != 0;
   }
   /// The event may be freed when this returns.
-  AfterCancel cancel_remote() {
-    return after_cancel(bits_.fetch_or(kCancelled, std::memory_order_release));
+  bool cancel_remote() {
+    return (bits_.fetch_or(kCancelled, std::memory_order_release) & kClaimed) != 0;
   }
 
  private:
   static constexpr std::uint32_t kClaimed = 1;
   static constexpr std::uint32_t kCancelled = 2;
-
-  static AfterClaim after_claim(std::uint32_t before) {
-    return (before & kCancelled) == 0 ? AfterClaim::execute : AfterClaim::free;
-  }
-  static AfterUndo after_undo(std::uint32_t before) {
-    return (before & kCancelled) == 0 ? AfterUndo::make_pending : AfterUndo::leave_to_cancellation;
-  }
-  static AfterCancel after_cancel(std::uint32_t before) {
-    return (before & kClaimed) == 0 ? AfterCancel::nothing : AfterCancel::end_execution;
-  }
 
   typename Atomics::template atomic<std::uint32_t> bits_{0};
 };

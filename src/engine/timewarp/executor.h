@@ -24,7 +24,6 @@ inline constexpr const char* kFailedCoasting =
     " (it went well when it was executed first: the handler depends on something outside the LP)";
 
 /// Receives the sends, rows and values of an execution.
-template <class Pending>
 struct Outbox {
   Mailbox& mailbox;
   Pending& pending;
@@ -35,24 +34,23 @@ struct Outbox {
 
   using Modes = OutboxModes<memory::PlatformMode, memory::PlatformMode, memory::PlatformMode>;
   template <class Payload>
-  void send(const EventHeader& header, const Payload& payload) {
+  [[gnu::always_inline]] void send(const EventHeader& header, const Payload& payload) {
     TwEvent* event = nullptr;
     if (mailbox.send(header, payload, cause, event)) pending.push(event);
   }
   bool takes_rows() const { return emitted.has_rows; }
-  void append_row(const Row& row) { emitted.rows.append(row.lp, row); }
+  void append_row(const Row& row) { emitted.append(row); }
   void observe(const Key& key, LpId lp, const Observation& observation) {
-    emitted.values.append(lp, key, observation);
+    emitted.append(key, lp, observation);
   }
   void save_before(const void* address, std::size_t bytes) { undo_log.save_before(address, bytes); }
   void remember(const void* value, std::size_t bytes) { undo_log.remember(value, bytes); }
 };
 
-template <class Pending>
 class Executor {
  public:
   Executor(const World& world, const RunOptions& options, LpStates& lps, FaultList& faults,
-           const Outbox<Pending>& outbox, TraceRecorder* recorder, TraceLane* lane)
+           const Outbox& outbox, TraceRecorder* recorder, TraceLane* lane)
       : world_(world),
         options_(options),
         lps_(lps),
@@ -156,8 +154,8 @@ class Executor {
     lp.one_chunk = 0;
   }
 
-  using Level = Execution<Outbox<Pending>>;
-  std::unique_ptr<Level> make_level(Outbox<Pending> outbox) const {
+  using Level = Execution<Outbox>;
+  std::unique_ptr<Level> make_level(Outbox outbox) const {
     outbox.cause = nullptr;
     auto level = std::make_unique<Level>(world_.model(), world_.promises(), options_, outbox);
     level->trace_with(recorder_, lane_);

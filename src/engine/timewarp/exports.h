@@ -16,23 +16,15 @@ namespace orrery::timewarp {
 class Exports {
  public:
   void add(TwEvent* record, std::int64_t cause_ticks) { entries_.push_back({record, cause_ticks}); }
-  /// A record is cancelled, which its status says; its cause has been undone.
-  void note_cancelled() { ++cancelled_; }
 
   /// Events before `gvt` are never undone: calls release(record) for the records no longer needed.
   template <class Release>
   void commit(const Key& gvt, Release&& release) {
-    const std::int64_t gvt_ticks = gvt.time().ticks();
-    std::size_t left = 0;
-    for (const Entry& entry : entries_) {
-      if (is_needed(entry, gvt, gvt_ticks)) {
-        entries_[left++] = entry;
-      } else {
-        release(entry.record);
-      }
-    }
-    entries_.resize(left);
-    cancelled_ = 0;
+    std::erase_if(entries_, [&](const Entry& entry) {
+      if (is_needed(entry, gvt)) return false;
+      release(entry.record);
+      return true;
+    });
   }
   std::size_t bytes() const { return entries_.capacity() * sizeof(Entry); }
 
@@ -44,14 +36,13 @@ class Exports {
 
   /// The times nearly always decide, without reading the record. It is not known here whether a
   /// cause at exactly GVT's time is committed: such a record stays until its own key is before GVT.
-  bool is_needed(const Entry& entry, const Key& gvt, std::int64_t gvt_ticks) const {
+  static bool is_needed(const Entry& entry, const Key& gvt) {
+    const std::int64_t gvt_ticks = gvt.time().ticks();
     if (entry.cause_ticks < gvt_ticks) return false;
-    if (cancelled_ > 0 && entry.record->status.is_cancelled()) return false;
     return entry.cause_ticks > gvt_ticks || entry.record->key() >= gvt;
   }
 
   std::vector<Entry> entries_;
-  std::uint64_t cancelled_ = 0;  ///< since the last commit()
 };
 
 }  // namespace orrery::timewarp

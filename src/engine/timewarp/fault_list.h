@@ -53,17 +53,13 @@ class FaultList {
     return false;
   }
   /// A rollback undoes the event that failed: the events that waited behind it are pending again.
-  template <class Pending>
   void clear(LpId id, LpState& lp, Pending& pending) {
     lp.faulted = 0;
-    for (std::size_t i = 0; i < faults_.size();) {
-      if (faults_[i].lp != id) {
-        ++i;
-        continue;
-      }
-      for (TwEvent* event : faults_[i].waiting) pending.push(event);
-      faults_.erase(faults_.begin() + static_cast<std::ptrdiff_t>(i));
-    }
+    std::erase_if(faults_, [&](const Fault& fault) {
+      if (fault.lp != id) return false;
+      for (TwEvent* event : fault.waiting) pending.push(event);
+      return true;
+    });
   }
 
   /// Lowest key of an event that failed.

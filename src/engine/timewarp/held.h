@@ -49,6 +49,8 @@
 
 #include "engine/timewarp/gvt.h"
 #include "engine/timewarp/mailbox.h"
+#include "pending/dary_heap.h"
+#include "pending/erase_if.h"
 #include "run/execution/lp_executions.h"
 
 namespace orrery::timewarp {
@@ -62,8 +64,7 @@ class HeldEvents {
   bool empty() const { return confined_.empty() && committed_.empty(); }
   void hold(TwEvent* event) {
     Heap& heap = executions_.of(event->receiver) == LpExecution::committed ? committed_ : confined_;
-    heap.push_back(event);
-    std::push_heap(heap.begin(), heap.end(), Later{});
+    heap.push(event);
   }
   Key lowest() const { return std::min(lowest_of(confined_), lowest_of(committed_)); }
   /// The next event that may be executed now, or nullptr. `below`: all own events below this key
@@ -71,37 +72,33 @@ class HeldEvents {
   TwEvent* take(const Key& below, const Key& sent_lowest) {
     if (empty()) return nullptr;
     Heap& lower = lowest_of(committed_) < lowest_of(confined_) ? committed_ : confined_;
-    const Key key = lower.front()->key();
-    if (key < std::min({below, alone_below_, sent_lowest})) return pop(lower);
-    if (confined_.empty() || lowest_of(confined_) >= below || !may_go_ahead(*confined_.front()))
+    if (lowest_of(lower) < std::min({below, alone_below_, sent_lowest})) return lower.pop();
+    if (confined_.empty() || lowest_of(confined_) >= below || !may_go_ahead(*confined_.top()))
       return nullptr;
-    return pop(confined_);
+    return confined_.pop();
   }
   /// At a cut: moves all held events to the pending event set.
-  template <class Pending>
   void put_back(Pending& pending) {
-    for (Heap* heap : {&confined_, &committed_}) {
-      for (TwEvent* event : *heap) pending.push(event);
-      heap->clear();
-    }
+    for (Heap* heap : {&confined_, &committed_})
+      heap->drain([&](TwEvent* event) { pending.push(event); });
   }
   /// Called before a report: frees cancelled events, so that the lowest held events are not
   /// cancelled.
   void drop_cancelled(Mailbox& mailbox) {
     for (Heap* heap : {&confined_, &committed_})
-      while (!heap->empty() && Mailbox::is_cancelled(heap->front())) mailbox.free(pop(*heap));
+      while (!heap->empty() && Mailbox::is_cancelled(heap->top())) mailbox.free(heap->pop());
   }
   /// Frees all cancelled events, as Sweep does with pending ones.
   void free_cancelled(Mailbox& mailbox) {
-    for (Heap* heap : {&confined_, &committed_}) {
-      std::erase_if(*heap, [&](TwEvent* event) { return mailbox.free_if_cancelled(event); });
-      std::make_heap(heap->begin(), heap->end(), Later{});
-    }
+    std::vector<TwEvent*> scratch;
+    for (Heap* heap : {&confined_, &committed_})
+      pending::erase_if(*heap, scratch,
+                        [&](TwEvent* event) { return mailbox.free_if_cancelled(event); });
   }
   template <class Visit>
   void for_each_waiting(Visit&& visit) const {
     for (const Heap* heap : {&confined_, &committed_})
-      for (TwEvent* event : *heap) visit(event);
+      for (std::size_t i = 0; i < heap->size(); ++i) visit(heap->upcoming(i));
   }
 
   // ---- Rounds
@@ -132,9 +129,7 @@ class HeldEvents {
   void note_executed(const Final& one) {
     finals_.push_back(one);
     latest_ = std::max(latest_, one.key);
-    ++executed_;
   }
-  std::uint64_t executed() const { return executed_; }
   /// The highest key of all held events that were executed.
   const Key& latest() const { return latest_; }
   /// How many of them GVT has not passed.
@@ -160,18 +155,9 @@ class HeldEvents {
   }
 
  private:
-  using Heap = std::vector<TwEvent*>;
-  struct Later {
-    bool operator()(const TwEvent* a, const TwEvent* b) const { return a->key() > b->key(); }
-  };
+  using Heap = pending::DaryHeap<TwEvent>;
   static Key lowest_of(const Heap& heap) {
-    return heap.empty() ? Key::infinity() : heap.front()->key();
-  }
-  static TwEvent* pop(Heap& heap) {
-    std::pop_heap(heap.begin(), heap.end(), Later{});
-    TwEvent* const event = heap.back();
-    heap.pop_back();
-    return event;
+    return heap.empty() ? Key::infinity() : heap.top()->key();
   }
   bool may_go_ahead(const TwEvent& event) const {
     const std::int64_t lookahead = executions_.lookahead_into(event.receiver).ticks();
@@ -185,7 +171,6 @@ class HeldEvents {
   std::int64_t gvt_ticks_ = 0;
   std::vector<Final> finals_;
   Key latest_;
-  std::uint64_t executed_ = 0;
 };
 
 }  // namespace orrery::timewarp

@@ -4,10 +4,10 @@
 // line, which only allocations and checkpoints of LPs with more than one chunk touch.
 //
 // The history holds the events that were executed and are not committed, oldest first, as an array:
-// a rollback walks it from the end, coasting forward and commitment from the front. GVT rounds are
-// frequent, so a history is most often one event: its pointer then lies in place of the pointer to
-// the array. The smallest LPs have no history of their own: their executed events are in their
-// worker's journal (journal.h).
+// a rollback walks it from the end, coasting forward and commitment from the front. A form of its
+// own for a history of one event, without an array, was slower (docs/decisions/past-of-lps.md). The
+// smallest LPs have no history of their own: their executed events are in their worker's journal
+// (journal.h).
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,6 @@ struct alignas(64) LpState : LpEntry {
   std::uint32_t count : 24 = 0;           ///< events in the history
   std::uint32_t active : 1 = 0;           ///< in its worker's list of LPs with a history
   std::uint32_t faulted : 1 = 0;          ///< the last event in the history failed
-  std::uint32_t has_array : 1 = 0;        ///< the history lies in an array
   std::uint32_t one_chunk : 1 = 0;        ///< the heap is one chunk, at `object`
   std::uint32_t recorded : 1 = 0;         ///< has a record at its heap (checkpoint/checkpointer.h)
   std::uint32_t journaled : 1 = 0;        ///< its past is in the journal, and not here
@@ -50,18 +49,15 @@ struct alignas(64) LpState : LpEntry {
   LpState& operator=(const LpState&) = delete;
 
   std::uint32_t next_ordinal() const { return base + count; }
-  TwEvent* const* executed() const { return has_array ? executed_.array->events : &executed_.only; }
+  TwEvent* const* executed() const {
+    return executed_.array == nullptr ? nullptr : executed_.array->events;
+  }
   TwEvent* last() const { return executed()[count - 1]; }
 
   void append(memory::BlockPool& pool, TwEvent* event) {
     ORRERY_ASSERT(count == 0 || last()->key() < event->key(), "a history is in the order of keys");
     last_ticks = event->time().ticks();
-    if (!has_array && count == 0) [[likely]] {
-      executed_.only = event;
-      count = 1;
-      return;
-    }
-    if (!has_array || count == executed_.array->capacity) [[unlikely]]
+    if (executed_.array == nullptr || count == executed_.array->capacity) [[unlikely]]
       grow(pool);
     executed_.array->events[count] = event;
     count = count + 1;
@@ -76,15 +72,11 @@ struct alignas(64) LpState : LpEntry {
   void drop_front(std::uint32_t dropped) {
     ORRERY_ASSERT(dropped <= count, "no more is dropped than there is");
     if (dropped == 0) return;
-    if (dropped == count) {
-      base += dropped;
-      truncate(0);
-      return;
-    }
     TwEvent** events = executed_.array->events;
     std::memmove(events, events + dropped, (count - dropped) * sizeof(TwEvent*));
     count = (count - dropped) & kMostEvents;
     base += dropped;
+    if (count == 0) last_ticks = kNever;
   }
   /// Forgets the history of an LP that has committed everything, and its checkpoints.
   void rest(memory::BlockPool& pool) {
@@ -93,9 +85,9 @@ struct alignas(64) LpState : LpEntry {
     checkpoints = nullptr;
   }
   void forget_history(memory::BlockPool& pool) {
-    if (has_array) [[unlikely]]
+    if (executed_.array != nullptr)
       pool.release(executed_.array, EventArray::bytes(executed_.array->capacity));
-    has_array = 0;
+    executed_.array = nullptr;
     base += count;
     count = 0;
     last_ticks = kNever;
@@ -117,7 +109,7 @@ struct alignas(64) LpState : LpEntry {
   void leave_journal() {
     journaled = 0;
     base = 0;
-    executed_.only = nullptr;
+    executed_.array = nullptr;
     last_ticks = kNever;
   }
 
@@ -133,19 +125,20 @@ struct alignas(64) LpState : LpEntry {
 
   void grow(memory::BlockPool& pool) {
     // 7, 15, 31, ...: blocks of 64, 128, 256 bytes, ...
-    const std::uint64_t capacity = has_array ? 2 * executed_.array->capacity + 1 : 7;
+    EventArray* const old = executed_.array;
+    const std::uint64_t capacity = old != nullptr ? 2 * old->capacity + 1 : 7;
     if (capacity > kMostEvents) memory::throw_refused(EventArray::bytes(capacity));
     auto* array = static_cast<EventArray*>(pool.allocate(EventArray::bytes(capacity)));
     array->capacity = capacity;
-    std::memcpy(static_cast<void*>(array->events), executed(), count * sizeof(TwEvent*));
-    if (has_array) pool.release(executed_.array, EventArray::bytes(executed_.array->capacity));
+    if (old != nullptr) {
+      std::memcpy(static_cast<void*>(array->events), old->events, count * sizeof(TwEvent*));
+      pool.release(old, EventArray::bytes(old->capacity));
+    }
     executed_.array = array;
-    has_array = 1;
   }
 
   union {
-    TwEvent* only = nullptr;
-    EventArray* array;
+    EventArray* array = nullptr;
     std::uint64_t newest_entry;  ///< in the journal; 0: none
   } executed_;
 };
@@ -166,7 +159,6 @@ class LpStates {
     world_.attachment(id) = std::move(record);
   }
   void detach(LpId id) { world_.attachment(id).reset(); }
-  std::uint64_t count() const { return world_.lp_count(); }
 
   /// Takes an LP over; `arena` is its worker's.
   LpState& take(LpId id, memory::Arena& arena) {

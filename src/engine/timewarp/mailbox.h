@@ -26,6 +26,7 @@
 #include "engine/timewarp/rank_link.h"
 #include "engine/timewarp/statistics.h"
 #include "memory/borrowed_pieces.h"
+#include "pending/dary_heap.h"
 #include "run/events/event_pool.h"
 #include "run/threads/federation.h"
 #include "run/world/world.h"
@@ -60,9 +61,7 @@ class Mailbox {
         rank_link_(rank_link),
         owners_(owners),
         pool_(depot, IntensiveSlabs(arena)),
-        statistics_(statistics) {
-    note_own_lps();
-  }
+        statistics_(statistics) {}
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
@@ -78,8 +77,6 @@ class Mailbox {
       event->sent_next = cause->first_sent;
       cause->first_sent = event;
     }
-    // Usually decides without the table of owners, which with many LPs is not in the cache.
-    if (header.receiver - own_first_ < own_count_) return true;
     const unsigned owner = owners_[header.receiver];
     if (owner == index_) return true;
     ++statistics_.remote_events;
@@ -108,38 +105,26 @@ class Mailbox {
   void share(Federate* federate) { federate_ = federate; }
   /// Events sent to workers in the middle of later events.
   LateEvents& late() { return late_; }
-  const LateEvents& late() const { return late_; }
-  /// Call after LPs have moved to or from the worker. Finds the worker's first block of LPs with
-  /// consecutive numbers: all its LPs, unless a communication graph has placed them.
-  void note_own_lps() {
-    const auto first = std::find(owners_.begin(), owners_.end(), index_);
-    const auto end =
-        std::find_if(first, owners_.end(), [this](std::uint16_t owner) { return owner != index_; });
-    own_first_ = static_cast<LpId>(first - owners_.begin());
-    own_count_ = static_cast<LpId>(end - first);
-  }
 
   // ---- Receiving
 
-  /// Receives messages: calls pending(event) for each event, and keeps the events of notices for
+  /// Receives messages: calls arrived(event) for each event, and keeps the events of notices for
   /// `pop_cancelled_executed`. True if there were any.
-  template <class Pending>
-  bool drain(Pending&& pending) {
+  template <class Arrived>
+  bool drain(Arrived&& arrived) {
     std::size_t received = mesh_.drain(index_, [&](Message message) {
-      message.is_notice() ? push_ending(message.event()) : pending(message.event());
+      message.is_notice() ? ending_.push(message.event()) : arrived(message.event());
     });
     if (rank_link_ != nullptr) [[unlikely]]
       received += rank_link_->drain(index_, [&](Message message) {
-        if (take_from_rank(message.event())) pending(message.event());
+        if (take_from_rank(message.event())) arrived(message.event());
       });
     received_ += received;
     return received > 0;
   }
   /// Takes a pending event for execution. False: it was cancelled, and is freed.
   bool claim(TwEvent* event) {
-    const AfterClaim then =
-        event->is_shared() ? event->status.claim_remote() : event->status.claim_local();
-    if (then == AfterClaim::execute) [[likely]]
+    if (event->is_shared() ? event->status.claim_remote() : event->status.claim_local()) [[likely]]
       return true;
     free(event);
     return false;
@@ -149,9 +134,7 @@ class Mailbox {
   /// The event's execution was undone. True: the event is pending again. False: it is cancelled,
   /// and pop_cancelled_executed() will return it.
   bool undo(TwEvent* event) {
-    const AfterUndo then =
-        event->is_shared() ? event->status.undo_remote() : event->status.undo_local();
-    return then == AfterUndo::make_pending;
+    return event->is_shared() ? event->status.undo_remote() : event->status.undo_local();
   }
   /// Whether a pending event is cancelled.
   static bool is_cancelled(const TwEvent* event) { return event->status.is_cancelled(); }
@@ -196,13 +179,7 @@ class Mailbox {
   /// higher keys, so with the lowest first a cascade rolls each LP back once, however many of its
   /// events are cancelled. A heap instead of a recursion: the depth of a cascade is bounded by
   /// memory, not by the stack.
-  TwEvent* pop_cancelled_executed() {
-    if (ending_.empty()) return nullptr;
-    std::pop_heap(ending_.begin(), ending_.end(), Later{});
-    TwEvent* event = ending_.back();
-    ending_.pop_back();
-    return event;
-  }
+  TwEvent* pop_cancelled_executed() { return ending_.pop(); }
 
   // ---- GVT
 
@@ -248,13 +225,6 @@ class Mailbox {
     if (header.size.bytes() > 0) write_payload(event->payload(), payload, header.size);
     return event;
   }
-  struct Later {
-    bool operator()(const TwEvent* a, const TwEvent* b) const { return a->key() > b->key(); }
-  };
-  void push_ending(TwEvent* event) {
-    ending_.push_back(event);
-    std::push_heap(ending_.begin(), ending_.end(), Later{});
-  }
   void note_sent(const Key& key) { sent_lowest_ = std::min(sent_lowest_, key); }
   [[gnu::always_inline]] void note_receiver(unsigned owner, Time time) {
     late_.note(owner, time);
@@ -269,14 +239,14 @@ class Mailbox {
     if (!event->is_shared()) return cancel_local(event);
     const Key key = event->key();
     const unsigned owner = owners_[event->receiver];
-    if (event->status.cancel_remote() == AfterCancel::nothing) return;
+    if (!event->status.cancel_remote()) return;
     ++statistics_.notices;
     note_sent(key);
     note_receiver(owner, key.time());
     mesh_.ring(index_, owner).push(Message::notice(event));
   }
   void cancel_local(TwEvent* event) {
-    if (event->status.cancel_local() == AfterCancel::end_execution) push_ending(event);
+    if (event->status.cancel_local()) ending_.push(event);
   }
 
   // ---- Other ranks
@@ -303,8 +273,6 @@ class Mailbox {
   /// Sends an antimessage. It holds GVT at the cause until it has arrived, and not at the event:
   /// the receiver drops the entry of an event (imports.h) once the cause is before GVT.
   void cancel_on_rank(TwEvent* record, const TwEvent& cause) {
-    record->status.cancel_local();
-    exports_.note_cancelled();
     ++statistics_.notices;
     note_sent(cause.key());
     rank_link_->cancel(index_, *record, joined_);
@@ -329,8 +297,6 @@ class Mailbox {
   Mesh& mesh_;
   RankLink* const rank_link_;
   const std::vector<std::uint16_t>& owners_;
-  LpId own_first_ = 0;  ///< LPs own_first_ to own_first_ + own_count_ - 1 are this worker's
-  LpId own_count_ = 0;
   EventPool<64, Pools::many, IntensiveSlabs> pool_;
   WorkerStatistics& statistics_;
   Key sent_lowest_ = Key::infinity();
@@ -339,8 +305,8 @@ class Mailbox {
   Federate* federate_ = nullptr;
   Imports imports_;
   Exports exports_;
-  std::uint64_t joined_ = 0;      ///< rounds
-  std::vector<TwEvent*> ending_;  ///< a heap, lowest key first
+  std::uint64_t joined_ = 0;  ///< rounds
+  pending::DaryHeap<TwEvent> ending_;
 };
 
 }  // namespace orrery::timewarp

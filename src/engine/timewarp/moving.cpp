@@ -2,7 +2,6 @@
 #include "engine/timewarp/moving.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -15,34 +14,23 @@ namespace orrery::timewarp {
 Moving::Moving(const LpExecutions& executions, LpId lps, unsigned workers,
                const Disturbances& disturbances)
     : executions_(executions),
-      lp_count_(lps),
       workers_(workers),
       disturbances_(disturbances),
-      worker_loads_(workers) {
-  if (workers == 1) return;
-  cycles_.reset(static_cast<std::uint32_t*>(std::calloc(lps, sizeof(std::uint32_t))));
-  if (cycles_ == nullptr) throw std::bad_alloc();
-  handed_out_.resize(workers);
-}
+      cycles_(workers == 1 ? 0 : lps),
+      worker_loads_(workers),
+      handed_out_(workers) {}
 
 void Moving::decide(const Model& model, const std::vector<std::uint16_t>& owners,
                     Balance::Plan plan) {
-  for (auto& events : handed_out_) std::vector<Event>().swap(events);
-  switch (plan) {
-    case Balance::Plan::even:
-      even_out(model, owners);
-      break;
-    case Balance::Plan::back:
-      go_back();
-      break;
-    case Balance::Plan::disturbed:
-      disturb(owners);
-      break;
+  for (auto& events : handed_out_) std::vector<TwEvent*>().swap(events);
+  if (plan == Balance::Plan::even) {
+    even_out(model, owners);
+  } else if (plan == Balance::Plan::back) {
+    go_back();
+  } else {
+    disturb(owners);
   }
-  std::memset(cycles_.get(), 0, lp_count_ * sizeof(std::uint32_t));
-  if (moves_.empty()) return;
-  ++times_;
-  lps_moved_ += moves_.size();
+  std::fill(cycles_.begin(), cycles_.end(), 0);
 }
 
 /// No LPs move unless the load of the busiest worker falls by a factor of kWorthMoving.
@@ -70,13 +58,13 @@ void Moving::disturb(const std::vector<std::uint16_t>& owners) {
 std::vector<float> Moving::lp_loads(const std::vector<std::uint16_t>& owners) const {
   std::vector<double> measured(workers_);
   std::vector<std::uint64_t> lps(workers_);
-  for (LpId id = 0; id < lp_count_; ++id) {
+  for (LpId id = 0; id < cycles_.size(); ++id) {
     if (owners[id] == World::kElsewhere) continue;
     measured[owners[id]] += cycles_[id];
     ++lps[owners[id]];
   }
-  std::vector<float> loads(lp_count_);
-  for (LpId id = 0; id < lp_count_; ++id) {
+  std::vector<float> loads(cycles_.size());
+  for (LpId id = 0; id < cycles_.size(); ++id) {
     const unsigned owner = owners[id];
     if (owner == World::kElsewhere) continue;
     const double load = worker_loads_[owner];
@@ -89,13 +77,13 @@ std::vector<float> Moving::lp_loads(const std::vector<std::uint16_t>& owners) co
 double Moving::most_load(const std::vector<std::uint16_t>& owners,
                          const std::vector<float>& loads) const {
   std::vector<double> sums(workers_);
-  for (LpId id = 0; id < lp_count_; ++id)
+  for (LpId id = 0; id < cycles_.size(); ++id)
     if (owners[id] != World::kElsewhere) sums[owners[id]] += static_cast<double>(loads[id]);
   return *std::max_element(sums.begin(), sums.end());
 }
 
 void Moving::move_to(const std::vector<std::uint16_t>& from, const std::vector<std::uint16_t>& to) {
-  for (LpId id = 0; id < lp_count_; ++id)
+  for (LpId id = 0; id < cycles_.size(); ++id)
     if (from[id] != to[id] && !executions_.stays_on_thread(id))
       moves_.push_back({id, from[id], to[id]});
 }

@@ -23,10 +23,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
-#include <memory>
-#include <new>
 #include <vector>
 
 #include "engine/timewarp/balance.h"
@@ -44,16 +41,11 @@ class Moving {
     LpId id;
     std::uint16_t from, to;
   };
-  struct Event {
-    TwEvent* event;
-    std::uint16_t to;
-  };
 
   Moving(const LpExecutions& executions, LpId lps, unsigned workers,
          const Disturbances& disturbances);
 
-  // ---- Measuring. Only an LP's owner writes the LP's entry. The system provides no memory for
-  // pages of the table that no worker has written.
+  // ---- Measuring. Only an LP's owner writes the LP's entry.
 
   void measure(LpId id, std::uint64_t cycles) {
     const std::uint64_t sum = cycles_[id] + cycles / kUnit;
@@ -68,19 +60,11 @@ class Moving {
   void decide(const Model& model, const std::vector<std::uint16_t>& owners, Balance::Plan plan);
   const std::vector<Lp>& lps() const { return moves_; }
   /// Pending events of LPs that have left a worker.
-  std::vector<Event>& handed_out(unsigned worker) { return handed_out_[worker]; }
-
-  // ---- Statistics
-
-  std::uint64_t times() const { return times_; }
-  std::uint64_t lps_moved() const { return lps_moved_; }
+  std::vector<TwEvent*>& handed_out(unsigned worker) { return handed_out_[worker]; }
 
  private:
   static constexpr std::uint64_t kUnit = 16;    ///< cycles: 2^32 units are about half a minute
   static constexpr double kWorthMoving = 1.07;  ///< busiest worker's load before over after
-  struct FreeTable {
-    void operator()(std::uint32_t* table) const { std::free(table); }
-  };
 
   void even_out(const Model& model, const std::vector<std::uint16_t>& owners);
   void go_back();
@@ -90,14 +74,13 @@ class Moving {
   void move_to(const std::vector<std::uint16_t>& from, const std::vector<std::uint16_t>& to);
 
   const LpExecutions& executions_;
-  const LpId lp_count_;
   const unsigned workers_;
   const Disturbances& disturbances_;
-  std::unique_ptr<std::uint32_t[], FreeTable> cycles_;  ///< in units, since the last move
+  std::vector<std::uint32_t> cycles_;  ///< in units, since the last move, by LP
   std::vector<double> worker_loads_;
   std::vector<Lp> moves_;  ///< the last ones
-  std::vector<std::vector<Event>> handed_out_;
-  std::uint64_t times_ = 0, lps_moved_ = 0, disturbed_ = 0;
+  std::vector<std::vector<TwEvent*>> handed_out_;
+  std::uint64_t disturbed_ = 0;
 };
 
 }  // namespace orrery::timewarp

@@ -26,7 +26,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/key.h"
+#include "engine/timewarp/gvt.h"
 
 namespace orrery::timewarp {
 
@@ -35,27 +35,23 @@ class Optimism {
   static constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
   /// `widest_ticks` > 0: the window never gets wider. `budget_bytes`: for all workers of a
-  /// rank together. `workers`: of all ranks.
-  Optimism(std::int64_t widest_ticks, std::uint64_t budget_bytes, unsigned workers)
+  /// rank together. `workers`: of all ranks. `cores_a_worker`: the share of a core that each has.
+  Optimism(std::int64_t widest_ticks, std::uint64_t budget_bytes, unsigned workers,
+           double cores_a_worker)
       : widest_(widest_ticks > 0 ? static_cast<double>(widest_ticks) : kUnlimited),
         workers_(workers),
+        cores_a_worker_(cores_a_worker),
         window_(widest_),
         budget_bytes_(static_cast<double>(budget_bytes)) {}
 
-  struct Sample {
-    std::uint64_t executed = 0, rolled_back = 0, coasted = 0;  ///< since the start of the run
-    std::uint64_t most_committed = 0;                          ///< by one worker in the last round
-    std::uint64_t busy_cycles = 0;      ///< with events, of all workers, since the start
-    std::uint64_t capacity_cycles = 0;  ///< of the cores of all workers, since the start
-    std::int64_t memory_bytes = 0;      ///< held now, by all workers that share the budget
-    std::int64_t lead_ticks = 0;  ///< of the furthest event over GVT, executed in the last round
-  };
-
   /// Once a round.
-  void note(const Sample& now) {
+  void note(const GvtReport& now) {
     in_vain_ = false;
-    widest_lead_ = std::max(widest_lead_, static_cast<double>(now.lead_ticks));
-    note_memory(now);
+    // Of the furthest event over GVT that was executed in the last round.
+    const double lead = static_cast<double>(
+        std::max<std::int64_t>(now.latest_ticks - now.lowest.time().ticks(), 0));
+    widest_lead_ = std::max(widest_lead_, lead);
+    note_memory(static_cast<double>(now.pressing_bytes), lead);
     if (now.executed > last_executed_) {
       quota_ = std::max({kSmallestQuota, quota_ / 2, kQuotaOverCommitted * now.most_committed});
     }
@@ -113,14 +109,15 @@ class Optimism {
                                             std::max(kLargeSample, kSampleEvents * workers_));
     return executed >= enough || rounds_ >= kSampleRounds;
   }
-  void take_sample(const Sample& now) {
-    const auto since = [&](std::uint64_t Sample::*count) {
+  void take_sample(const GvtReport& now) {
+    const auto since = [&](std::uint64_t GvtReport::*count) {
       return static_cast<double>(now.*count - before_.*count);
     };
-    const double coasted = since(&Sample::coasted);
-    const double wasted =
-        share(since(&Sample::rolled_back) + coasted, since(&Sample::executed) + coasted);
-    const double busy = share(since(&Sample::busy_cycles), since(&Sample::capacity_cycles));
+    const double coasted = since(&GvtReport::coasted);
+    const double undone = since(&GvtReport::rolled_back) - since(&GvtReport::undone_at_cuts);
+    const double wasted = share(undone + coasted, since(&GvtReport::executed) + coasted);
+    const double busy =
+        share(since(&GvtReport::busy_cycles), since(&GvtReport::lived_cycles) * cores_a_worker_);
     adapt(wasted, busy);
     before_ = now;
     widest_lead_ = 0;
@@ -159,8 +156,7 @@ class Optimism {
   /// Near the budget the window closes; beyond the budget, events beyond the window are undone.
   /// Where that does not help, or the window has long been closed, the model itself needs the
   /// memory: then the budget is raised, because a closed window would only slow the run down.
-  void note_memory(const Sample& now) {
-    const auto bytes = static_cast<double>(now.memory_bytes);
+  void note_memory(double bytes, double lead_ticks) {
     over_budget_ = false;
     if (bytes <= kSoftLimit * budget_bytes_) {
       pressed_rounds_ = closed_rounds_ = 0;
@@ -169,7 +165,7 @@ class Optimism {
     if (pressed_rounds_ == 0) pressed_bytes_ = bytes;
     over_budget_ = bytes > budget_bytes_;
     if (window_ > 1) {
-      narrow(static_cast<double>(now.lead_ticks), 0.5);
+      narrow(lead_ticks, 0.5);
     } else {
       ++closed_rounds_;
     }
@@ -191,13 +187,14 @@ class Optimism {
 
   const double widest_;
   const unsigned workers_;
+  const double cores_a_worker_;
   double window_;  ///< ticks
   std::uint64_t quota_ = kFirstQuota;
   double bad_ = kUnlimited;  ///< window that lost too much
   double budget_bytes_;
   double widest_lead_ = 0;  ///< since the last sample
   std::uint64_t rounds_ = 0;
-  Sample before_;  ///< at the last sample
+  GvtReport before_;  ///< at the last sample
   std::uint64_t last_executed_ = 0;
   bool settling_ = false;  ///< the window closed at the last sample
   bool in_vain_ = false;   ///< nearly all that lies beyond the window is wrong

@@ -116,12 +116,7 @@ std::uint32_t RollbackLog::restore_small(LpId id, LpState& lp, std::uint32_t rem
     lp.checkpoints = newer->older;
     checkpoint::release(blocks_, newer);
   }
-  if (lp.one_chunk) {
-    memory::LpHeap::restore_single(lp.object, memory::chunk_bytes_of(lp.object),
-                                   lp.checkpoints->image());
-  } else {
-    lps_.heap(id).restore(lp.checkpoints->image());
-  }
+  lps_.heap(id).restore(lp.checkpoints->image());
   lp.kernel = lp.checkpoints->kernel;
   lp.truncate(remaining);
   return offset(lp.checkpoints);
@@ -160,14 +155,9 @@ std::uint32_t RollbackLog::restore_recorded(LpId id, LpState& lp, std::uint32_t 
 // ---- Committing
 
 void RollbackLog::note_steps(const Key& until) {
-  journal_.for_each([&](const Journal::Entry& entry) {
-    if (entry.event->key() < until) faults_.trail.note(entry.event->key(), entry.lp);
+  for_each_event([&](const TwEvent* event) {
+    if (event->key() < until) faults_.trail.note(event->key(), event->receiver);
   });
-  for (const LpId id : active_) {
-    const LpState& lp = lps_[id];
-    for (std::uint32_t i = 0; i < lp.count && lp.executed()[i]->key() < until; ++i)
-      faults_.trail.note(lp.executed()[i]->key(), id);
-  }
 }
 
 /// Rollbacks from now on go no further back than `committed`, so they need only the newest
@@ -185,8 +175,9 @@ void RollbackLog::drop_committed(LpState& lp, std::uint32_t committed, Mailbox& 
 
 /// Unlike a small LP, the LP keeps its newest checkpoint and the events since when all is
 /// committed.
-bool RollbackLog::commit_recorded(LpId id, LpState& lp, std::uint32_t committed, Mailbox& mailbox) {
+bool RollbackLog::commit_recorded(LpId id, LpState& lp, const Key& until, Mailbox& mailbox) {
   const checkpoint::Checkpointer::Lp view = view_of(id, lp);
+  const std::uint32_t committed = before(lp, until, view.record.committed - lp.base);
   const std::uint32_t left = lp.count - committed;
   uncommitted_ += left;
   lp.active = left > 0;

@@ -52,8 +52,7 @@ class RollbackLog {
   /// How an event is executed. An LP that gets a record while an event begins uses the record from
   /// its next event on.
   enum class Begun : std::uint8_t {
-    small,  ///< or journaled
-    quiet,  ///< recorded, and nothing is due
+    small,  ///< or journaled, or recorded and nothing is due
     recorded,
     reversible,  ///< recorded, and its handler is to fill undo_log()
   };
@@ -67,10 +66,9 @@ class RollbackLog {
     if (lp.recorded) [[unlikely]] {
       if (!checkpoint::Checkpointer::passes_quietly(lps_.record(event->receiver)))
         return begin_recorded(lp, event, mailbox);
-      append(lp, event);
-      return Begun::quiet;
+    } else if (lp.count == 0 || lp.count % interval_.events() == 0) {
+      take_checkpoint(event->receiver, lp);
     }
-    if (lp.count == 0 || lp.count % interval_.events() == 0) take_checkpoint(event->receiver, lp);
     append(lp, event);
     return Begun::small;
   }
@@ -131,19 +129,16 @@ class RollbackLog {
   // ---- Committing
 
   /// Commits the events before `until`, of all LPs, and frees what no rollback needs any more
-  /// (fossil collection). Calls committing(id) before the first event of an LP is committed.
-  template <class Committing>
-  void commit_all(const Key& until, Mailbox& mailbox, Committing&& committing) {
-    journal_.commit(until, [&](const Journal::Entry& entry) {
-      committing(entry.lp);
-      mailbox.free(entry.event, entry.event_bytes);
-    });
+  /// (fossil collection).
+  void commit_all(const Key& until, Mailbox& mailbox) {
+    journal_.commit(
+        until, [&](const Journal::Entry& entry) { mailbox.free(entry.event, entry.event_bytes); });
     uncommitted_ = journal_.events();
     std::size_t still_active = 0;
     for (std::size_t i = 0; i < active_.size(); ++i) {
       prefetch_commit(i);
       const LpId id = active_[i];
-      if (commit(id, lps_[id], until, mailbox, committing)) active_[still_active++] = id;
+      if (commit(id, lps_[id], until, mailbox)) active_[still_active++] = id;
     }
     active_.resize(still_active);
   }
@@ -219,15 +214,8 @@ class RollbackLog {
     const bool measured = (++statistics_.checkpoints & 63) == 0 || lane_ != nullptr;
     const std::uint64_t start = measured ? read_cycles() : 0;
     try {
-      if (lp.one_chunk) {
-        lp.checkpoints =
-            checkpoint::take_single(blocks_, lp.object, memory::chunk_bytes_of(lp.object),
-                                    lp.kernel, ordinal, lp.checkpoints);
-      } else {
-        lp.checkpoints =
-            checkpoint::take(blocks_, lps_.heap(id), lp.kernel, ordinal, lp.checkpoints);
-        adopt_if_large(id, lp, lp.checkpoints->image_bytes);
-      }
+      lp.checkpoints = checkpoint::take(blocks_, lps_.heap(id), lp.kernel, ordinal, lp.checkpoints);
+      if (!lp.one_chunk) adopt_if_large(id, lp, lp.checkpoints->image_bytes);
     } catch (const std::bad_alloc&) {
       forgo_checkpoint(lp);
     }
@@ -245,16 +233,10 @@ class RollbackLog {
     return from;
   }
   /// False if nothing uncommitted is left of the LP.
-  template <class Committing>
-  bool commit(LpId id, LpState& lp, const Key& until, Mailbox& mailbox, Committing& committing) {
-    const std::uint32_t committed_before = lp.recorded ? lps_.record(id).committed - lp.base : 0;
-    const std::uint32_t committed = before(lp, until, committed_before);
-    if (committed > committed_before) committing(id);
+  bool commit(LpId id, LpState& lp, const Key& until, Mailbox& mailbox) {
     if (lp.recorded) [[unlikely]]
-      return commit_recorded(id, lp, committed, mailbox);
-    return commit_small(lp, committed, mailbox);
-  }
-  bool commit_small(LpState& lp, std::uint32_t committed, Mailbox& mailbox) {
+      return commit_recorded(id, lp, until, mailbox);
+    const std::uint32_t committed = before(lp, until, 0);
     TwEvent* const* events = lp.executed();
     if (committed == lp.count) {
       for (std::uint32_t i = 0; i < lp.count; ++i) mailbox.free(events[i]);
@@ -267,7 +249,7 @@ class RollbackLog {
     return true;
   }
   void drop_committed(LpState& lp, std::uint32_t committed, Mailbox& mailbox);
-  bool commit_recorded(LpId id, LpState& lp, std::uint32_t committed, Mailbox& mailbox);
+  bool commit_recorded(LpId id, LpState& lp, const Key& until, Mailbox& mailbox);
   void prefetch_commit(std::size_t at);
 
   LpStates& lps_;

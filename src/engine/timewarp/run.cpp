@@ -12,8 +12,8 @@
 #include "core/assert.h"
 #include "core/machine.h"
 #include "engine/timewarp/account.h"
-#include "engine/timewarp/worker_thread.h"
-#include "pending/engine_set.h"
+#include "engine/timewarp/cache_layout.h"
+#include "engine/timewarp/worker.h"
 #include "run/clock.h"
 #include "run/loop/one_by_one.h"
 #include "run/options/disturbances.h"
@@ -25,10 +25,6 @@
 
 namespace orrery::timewarp {
 namespace {
-
-unsigned ranks_on_host(const RunControl& control) {
-  return control.ranks == nullptr ? 1 : control.ranks->ranks_on_host();
-}
 
 /// The number of parts into which LPs are divided: one for each worker that executes, unless a
 /// partition file names the parts. A worker has all parts of its thread.
@@ -44,15 +40,10 @@ unsigned count_executing(const RunOptions& options, const World& world) {
 constexpr const char* kNothingUrgent =
     "no handler was interrupted (--preempt): a single worker has no more urgent work";
 
-double cores_for(unsigned workers, const RankPlace& place) {
-  return std::min<double>(workers, static_cast<double>(usable_cores()) / place.sharing);
-}
-
 }  // namespace
 
 Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_goal,
-               const Settings& run_settings, RunControl& run_control, unsigned worker_count,
-               const CacheLayout& cache_layout)
+               const Settings& run_settings, RunControl& run_control, unsigned worker_count)
     : world(run_world),
       model(run_world.model()),
       options(run_options),
@@ -64,16 +55,15 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
       settings(run_settings),
       control(run_control),
       workers(worker_count),
-      regrouped(regroup()),
-      owners(regrouped.empty() ? world.part_table() : regrouped),
+      owners(find_owners()),
       lps(run_world),
       mesh(worker_count, settings.channel_messages),
       tracker(checkpoint::make_tracker(run_options)),
-      cache(cache_layout),
-      mild_from(cache_layout.colouring.mild_from),
+      colouring(arena(0).colouring()),
+      mild_from(colouring.mild_from),
       memory_budget_bytes(
           (options.memory_bytes > 0 ? options.memory_bytes : available_memory_bytes() / 4 * 3) /
-          ranks_on_host(run_control)),
+          (run_control.ranks == nullptr ? 1 : run_control.ranks->ranks_on_host())),
       team(worker_count, options.bind, options.place),
       // A run that halts now and then, as for --stop-when, starts its threads anew each time.
       federation(team, run_control.ranks, run_goal.until == Time::max()),
@@ -84,14 +74,16 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
       preempts((Preemptible::kPossible || run_settings.preempt_at_calls) &&
                (worker_count > 1 || run_control.ranks != nullptr) && run_settings.preempts() &&
                text.locals_bytes() <= Preemptible::kMostLocalsBytes),
-      cores_a_worker(cores_for(workers, options.place) / workers) {
+      cores_a_worker(
+          std::min(1.0, static_cast<double>(usable_cores()) / (workers * options.place.sharing))) {
   if (control.ranks != nullptr) {
     rank_link = std::make_unique<RankLink>(*control.ranks, world, owners, workers, rounds, depot,
                                            settings.channel_messages);
     if (preempts) rank_link->call_back(waker);
   }
   if (settings.offload.on())
-    copier = settings.copier->make(workers, std::min(settings.offload.copiers, workers));
+    copier = checkpoint::find_copier_backend(options.get(checkpoint::kCopier))
+                 .make(workers, std::min(settings.offload.copiers, workers));
 }
 
 namespace {
@@ -124,8 +116,7 @@ GvtReport Shared::sum_of_reports() const {
   return sum;
 }
 
-std::vector<std::uint16_t> Shared::regroup() const {
-  if (workers == world.parts()) return {};
+std::vector<std::uint16_t> Shared::find_owners() const {
   std::vector<std::uint16_t> all(world.lp_count());
   for (LpId id = 0; id < world.lp_count(); ++id)
     all[id] = world.is_here(id) ? static_cast<std::uint16_t>(worker_of(world.part_of(id)))
@@ -160,29 +151,23 @@ std::optional<SetUpFailure> Shared::refusal() {
 
 /// LPs do not move where threads share cores: loads mean nothing there.
 Balance::Terms Shared::balance_terms() const {
-  const bool pays = settings.balance && !team.crowded();
+  const bool pays = options.get(kBalance) && !team.crowded();
   const std::uint64_t disturbed = options.disturbances->events_to_move();
   return {.on = workers > 1 && (disturbed > 0 || pays),
           .lps = world.lp_count(),
           .disturbed_after = disturbed};
 }
 
-void Shared::give_to(LpId id, unsigned worker) {
-  if (!regrouped.empty()) regrouped[id] = static_cast<std::uint16_t>(worker);
-  world.give_to(id, worker, workers);
-}
-
 namespace {
 
-template <class Pending>
 class TimeWarpRun {
  public:
   TimeWarpRun(World& world, const RunOptions& options, const Goal& goal, const Settings& settings,
-              RunControl& control, const CacheLayout& cache, RunResult& result)
+              RunControl& control, RunResult& result)
       : result_(result),
-        shared_(world, options, goal, settings, control, count_executing(options, world), cache) {
+        shared_(world, options, goal, settings, control, count_executing(options, world)) {
     for (unsigned i = 0; i < shared_.workers; ++i)
-      threads_.push_back(std::make_unique<WorkerThread<Pending>>(shared_, i));
+      workers_.push_back(std::make_unique<Worker>(shared_, i));
   }
   TimeWarpRun(const TimeWarpRun&) = delete;
   TimeWarpRun& operator=(const TimeWarpRun&) = delete;
@@ -194,28 +179,27 @@ class TimeWarpRun {
     if (shared_.control.rows != nullptr) shared_.control.rows->begin(shared_.workers);
     Stopwatch watch;
     // No worker runs on the caller's thread: that thread must not stay bound to a core.
-    shared_.team.start(0, {[this](unsigned i) { threads_[i]->run(); }});
+    shared_.team.start(0, {[this](unsigned i) { workers_[i]->run(); }});
     shared_.team.finish();
     if (shared_.copier != nullptr) shared_.copier->stop();
     double set_up_seconds = 0;
-    for (const auto& thread : threads_)
-      set_up_seconds = std::max(set_up_seconds, thread->set_up_seconds());
+    for (const auto& worker : workers_)
+      set_up_seconds = std::max(set_up_seconds, worker->set_up_seconds());
     result_.startup_seconds += set_up_seconds;
     result_.loop_seconds += watch.lap() - set_up_seconds;
     conclude();
   }
 
  private:
-  const Worker<Pending>& first() const { return threads_.front()->worker(); }
+  const Worker& first() const { return *workers_.front(); }
   void conclude() {
     result_.workers = shared_.workers;
     if (shared_.team.take_failure(shared_.model, result_)) return;
     const Ending& ending = first().ending();
     result_.end = ending.end;
-    for (const auto& thread : threads_) {
-      const Worker<Pending>& worker = thread->worker();
-      shared_.world.trail.merge(worker.faults().trail);
-      shared_.world.mergeable_statistics.merge(worker.mergeable_statistics());
+    for (const auto& worker : workers_) {
+      shared_.world.trail.merge(worker->faults().trail);
+      shared_.world.mergeable_statistics.merge(worker->mergeable_statistics());
     }
     const auto ends = share_ends(shared_.control.ranks, own_end(ending.reached));
     if (ending.end == RunEnd::fault)
@@ -224,7 +208,7 @@ class TimeWarpRun {
     shared_.world.cut = ending.reached;
     if (ending.end == RunEnd::paused)
       for (unsigned i = 0; i < shared_.workers; ++i)
-        threads_[i]->worker().give_events(shared_.world.pending[shared_.first_part(i)]);
+        workers_[i]->give_events(shared_.world.pending[shared_.first_part(i)]);
   }
 
   // ---- Statistics
@@ -232,26 +216,18 @@ class TimeWarpRun {
   struct Counters {
     WorkerStatistics sum;
     checkpoint::Checkpointer::Statistics kept;
-    std::uint64_t held = 0;
-    std::uint64_t moves = 0, lps_moved = 0;  ///< moves: the maximum, since ranks move together
 
     void add(const Counters& one) {
       merge_counters(kWorkerCounters, sum, one.sum);
       merge_counters(checkpoint::Checkpointer::kCounters, kept, one.kept);
-      held += one.held;
-      moves = std::max(moves, one.moves);
-      lps_moved += one.lps_moved;
     }
   };
   RankEnd<Counters> own_end(const Key& reached) const {
     RankEnd<Counters> end;
-    for (const auto& thread : threads_) {
-      const Worker<Pending>& worker = thread->worker();
-      end.counters.add({worker.statistics(), worker.rollback_log().checkpointer().statistics(),
-                        worker.held().executed(), shared_.moving.times(), 0});
-      end.note(worker.faults().at(reached));
+    for (const auto& worker : workers_) {
+      end.counters.add({worker->statistics(), worker->rollback_log().checkpointer().statistics()});
+      end.note(worker->faults().at(reached));
     }
-    end.counters.lps_moved = shared_.moving.lps_moved();
     end.executed = end.counters.sum.executed;
     end.committed = end.executed - end.counters.sum.rolled_back;
     end.set_trail(shared_.world.trail);
@@ -261,11 +237,11 @@ class TimeWarpRun {
   void report(const std::vector<RankEnd<Counters>>& ends) {
     Counters all;
     for (const RankEnd<Counters>& end : ends) all.add(end.counters);
-    const auto& [sum, kept, held, moves, lps_moved] = all;
+    const auto& [sum, kept] = all;
     double interval = 0;
-    for (const auto& thread : threads_)
-      interval += thread->worker().rollback_log().checkpoint_interval() /
-                  static_cast<double>(shared_.workers);
+    for (const auto& worker : workers_)
+      interval +=
+          worker->rollback_log().checkpoint_interval() / static_cast<double>(shared_.workers);
     note_budget();
     note_preemption();
     note_threads();
@@ -275,7 +251,7 @@ class TimeWarpRun {
     ORRERY_ASSERT(sum.rolled_back <= sum.executed, "what is undone was executed");
     shared_.world.executed += sum.executed;
     shared_.world.committed += sum.executed - sum.rolled_back;
-    result_.account = account_of(sum, shared_.all_workers(), {moves, lps_moved});
+    result_.account = account_of(sum, shared_.all_workers());
     WorkerStatistics reported = sum;
     reported.checkpoints += kept.taken;
     report_counters(kWorkerCounters, reported, result_.statistics);
@@ -283,8 +259,8 @@ class TimeWarpRun {
         "events from one checkpoint of a small LP to the next, at the end");
     first().rollback_log().checkpointer().report(kept, shared_.copier.get(), result_);
     if (!shared_.world.executions().all_speculative())
-      add("held_events", static_cast<double>(held), "events of LPs that must not roll back");
-    if (first().balance().is_on() || moves > 0) add_moves(moves, lps_moved);
+      add("held_events", static_cast<double>(sum.held), "events of LPs that must not roll back");
+    if (first().balance().is_on() || sum.moves > 0) add_moves(sum);
     if (shared_.options.disturbances->reports_cuts())
       add("cuts", static_cast<double>(sum.cuts), "times that all workers came to a cut");
     add_memory();
@@ -294,10 +270,10 @@ class TimeWarpRun {
     result_.statistics.push_back({name, unit, help, value});
   }
 
-  void add_moves(std::uint64_t moves, std::uint64_t lps_moved) {
+  void add_moves(const WorkerStatistics& sum) {
     const Balance& balance = first().balance();
-    add("moves", static_cast<double>(moves), "times that LPs moved between workers");
-    add("lps_moved", static_cast<double>(lps_moved), "LPs moved between workers, in all moves");
+    add("moves", static_cast<double>(sum.moves), "times that LPs moved between workers");
+    add("lps_moved", static_cast<double>(sum.lps_moved), "LPs moved between workers, in all moves");
     add("vain_moves", static_cast<double>(balance.vain_moves()),
         "moves after which the rate of commits did not rise");
     if (balance.first_imbalance() > 0)
@@ -314,7 +290,7 @@ class TimeWarpRun {
     const auto events = static_cast<double>(shared_.depot.slab_bytes());
     add("event_memory", events, "largest memory for events", "B");
     add("lp_memory", taken, "largest memory for LPs", "B");
-    if (shared_.cache.colouring.on) describe_cache();
+    if (shared_.colouring.on) describe_cache();
     result_.peak_memory_bytes = static_cast<std::uint64_t>(events + taken);
   }
 
@@ -337,8 +313,8 @@ class TimeWarpRun {
   /// What several threads note, such as a timer that the system refuses, is noted once.
   void note_threads() {
     std::set<std::string> notes;
-    for (const auto& thread : threads_)
-      notes.insert(thread->notes().begin(), thread->notes().end());
+    for (const auto& worker : workers_)
+      notes.insert(worker->notes().begin(), worker->notes().end());
     result_.notes.insert(result_.notes.end(), notes.begin(), notes.end());
   }
   void note_budget() {
@@ -353,7 +329,7 @@ class TimeWarpRun {
   /// Statistics of the separation by cache sets, and a note if too few huge pages back the memory
   /// for the separation to be effective.
   void describe_cache() {
-    const auto way = static_cast<double>(shared_.cache.colouring.way_bytes);
+    const auto way = static_cast<double>(shared_.colouring.way_bytes);
     const auto threshold = static_cast<double>(shared_.mild_from.load(std::memory_order_relaxed));
     double displaced = 0;
     for (unsigned i = 0; i < shared_.world.parts(); ++i)
@@ -374,7 +350,7 @@ class TimeWarpRun {
 
   RunResult& result_;
   Shared shared_;
-  std::vector<std::unique_ptr<WorkerThread<Pending>>> threads_;
+  std::vector<std::unique_ptr<Worker>> workers_;
 };
 
 /// Whether the options say how rollbacks are prepared, or how much memory that may take.
@@ -386,15 +362,15 @@ class TimeWarpEngine final : public WorldEngine {
  public:
   World::Layout layout(const Model& model, const CommunicationGraph& graph,
                        const RunOptions& options, std::vector<std::string>& notes) const override {
-    const Settings settings = Settings::of(options);
     const unsigned asked = count_workers(options, model);
     const unsigned executing = count_useful_workers(options, model);
     if (executing < asked) notes.push_back(note_of_workers(executing, asked));
     const unsigned workers = count_parts(options, model);
-    const CacheLayout cache = CacheLayout::choose(settings, executing, notes);
+    memory::Colouring colouring = choose_colouring(options, executing, notes);
     World::Layout layout = place_lps(model, graph, options, workers, notes);
-    for (unsigned i = 0; i < workers; ++i) layout.arenas.push_back(cache.of_worker(i));
-    layout.deny_oversize = settings.deny_oversize;
+    for (colouring.worker = 0; colouring.worker < workers; ++colouring.worker)
+      layout.arenas.push_back(colouring);
+    layout.deny_oversize = options.get(kOversize) == "deny";
     return layout;
   }
   bool spans_ranks() const override { return true; }
@@ -404,15 +380,11 @@ class TimeWarpEngine final : public WorldEngine {
     if (control.ranks == nullptr && count_executing(options, world) == 1 &&
         !asks_for_rollbacks(options, settings)) {
       advance_one_by_one(world, options, goal, control, result);
-      result.account = account_of({}, 1, {});
+      result.account = account_of({}, 1);
       if (settings.preempt_asked) result.notes.emplace_back(kNothingUrgent);
       return;
     }
-    std::vector<std::string> known;  // layout() has noted these already
-    const CacheLayout cache =
-        CacheLayout::choose(settings, count_useful_workers(options, world.model()), known);
-    using Pending = pending::EngineSet<TwEvent>;
-    TimeWarpRun<Pending>(world, options, goal, settings, control, cache, result).execute();
+    TimeWarpRun(world, options, goal, settings, control, result).execute();
   }
 };
 

@@ -107,12 +107,6 @@ Settings Settings::of(const RunOptions& options) {
   Settings settings;
   settings.strategy = checkpoint::Strategy::parse(options.get(checkpoint::kCheckpoint));
   settings.offload = checkpoint::Offload::parse(options);
-  settings.copier = &checkpoint::find_copier_backend(options.get(checkpoint::kCopier));
-  settings.window_ticks = options.get(kWindow);
-  settings.gvt_period_us = static_cast<std::uint64_t>(options.get(kGvtPeriod));
-  settings.balance = options.get(kBalance);
-  settings.cache_aware = options.get(kCacheAware);
-  settings.cache_share = options.get(kCacheShare);
   const std::string& preempt = options.get(kPreempt);
   settings.preempt_asked = preempt != "auto" && preempt != "off";
   settings.preempt_on_demand = preempt == "auto" || preempt == "demand" || preempt == "both";
@@ -120,7 +114,6 @@ Settings Settings::of(const RunOptions& options) {
     settings.preempt_tick_seconds = static_cast<double>(options.get(kTick)) * kMicrosecond;
   settings.channel_messages = options.disturbances->channel_messages(settings.channel_messages);
   settings.preempt_at_calls = options.disturbances->interrupts_at_calls();
-  settings.deny_oversize = options.get(kOversize) == "deny";
   return settings;
 }
 

@@ -17,7 +17,7 @@ extern const Option<std::int64_t> kWindow;     ///< ticks; 0: automatic
 extern const Option<std::int64_t> kGvtPeriod;  ///< microseconds; 0: automatic
 extern const Option<bool> kCacheAware;         ///< separate cache sets for models and checkpoints
 extern const Option<double> kCacheShare;       ///< of model memory; negative: automatic
-extern const Option<std::string> kOversize;    ///< reliable, deny
+extern const Option<std::string> kOversize;    ///< reliable; deny: refuse more than 64 KiB
 extern const Option<bool> kBalance;            ///< move LPs between workers (balance.h)
 extern const Option<std::string> kPreempt;     ///< auto, off, demand, tick, both
 extern const Option<std::int64_t> kTick;       ///< microseconds
@@ -28,13 +28,7 @@ struct Settings {
 
   checkpoint::Strategy strategy;
   checkpoint::Offload offload;
-  const checkpoint::CopierBackend* copier = nullptr;
-  std::int64_t window_ticks = 0;        ///< optimism window; 0: automatic
-  std::uint64_t gvt_period_us = 0;      ///< 0: automatic
   std::size_t channel_messages = 4096;  ///< that fit between two workers before some must wait
-  bool balance = true;                  ///< move LPs between workers
-  bool cache_aware = true;
-  double cache_share = -1;  ///< of the sets for model memory and events; < 0: automatic
   /// Whether handlers are interrupted when an earlier event arrives, and after how many seconds
   /// they are interrupted anyway (0: never).
   bool preempt_on_demand = false;
@@ -45,7 +39,6 @@ struct Settings {
   bool preempts() const {
     return preempt_on_demand || preempt_tick_seconds > 0 || preempt_at_calls;
   }
-  bool deny_oversize = false;  ///< refuse requests of LPs for more than a block (64 KiB)
 };
 
 /// All options that the engine accepts.

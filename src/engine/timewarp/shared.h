@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "checkpoint/checkpointer.h"
-#include "engine/timewarp/cache_layout.h"
+#include "engine/timewarp/balance.h"
 #include "engine/timewarp/gvt.h"
 #include "engine/timewarp/lp_state.h"
 #include "engine/timewarp/mailbox.h"
@@ -31,8 +31,7 @@ namespace orrery::timewarp {
 
 struct Shared {
   Shared(World& run_world, const RunOptions& run_options, const Goal& run_goal,
-         const Settings& run_settings, RunControl& run_control, unsigned worker_count,
-         const CacheLayout& cache_layout);
+         const Settings& run_settings, RunControl& run_control, unsigned worker_count);
 
   unsigned worker_of(unsigned part) const { return world.worker_of(part, workers); }
   unsigned first_part(unsigned worker) const { return world.first_part(worker, workers); }
@@ -49,13 +48,11 @@ struct Shared {
 
   /// The reports of all workers of all ranks in the last round, added up.
   GvtReport sum_of_reports() const;
-  std::vector<std::uint16_t> regroup() const;
+  std::vector<std::uint16_t> find_owners() const;
   /// Called by one thread, once all LPs are taken. Returns why the run cannot start with these
   /// options, or nothing. All ranks must call this together and get the same answer.
   std::optional<SetUpFailure> refusal();
   Balance::Terms balance_terms() const;
-  /// At a cut, by one thread: an LP goes to another worker.
-  void give_to(LpId id, unsigned worker);
   /// The queue for the copies of worker `index`, or nullptr if the worker makes them itself.
   checkpoint::CopyQueue* copy_queue(unsigned index) const {
     return copier != nullptr && copier->asynchronous() ? &copier->queue(index) : nullptr;
@@ -71,14 +68,14 @@ struct Shared {
   const Settings settings;
   RunControl& control;
   const unsigned workers;
-  std::vector<std::uint16_t> regrouped;      ///< owners, if a worker has several parts
-  const std::vector<std::uint16_t>& owners;  ///< owners[lp] = worker; changes at cuts (moving.h)
+  std::vector<std::uint16_t> owners;  ///< owners[lp] = worker; changes at cuts (moving.h)
   LpStates lps;
   Mesh mesh;
   std::unique_ptr<checkpoint::Copier> copier;  ///< if settings.offload.on()
   const std::shared_ptr<checkpoint::PageTracker> tracker;
   EventDepot depot;
-  const CacheLayout cache;
+  /// Of the first worker; on if LPs and checkpoints are kept on different sets of the cache.
+  const memory::Colouring& colouring;
   /// Threshold of mild memory that worker 0 chose last. Relaxed: each worker may adopt it late.
   std::atomic<std::size_t> mild_from;
   const std::uint64_t memory_budget_bytes;

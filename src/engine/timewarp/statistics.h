@@ -9,21 +9,34 @@
 
 namespace orrery::timewarp {
 
+/// The counters that workers report to each other in a round (gvt.h).
+struct WorkCounters {
+  std::uint64_t executed = 0, rolled_back = 0, coasted = 0;
+  std::uint64_t cancellations = 0;   ///< events cancelled
+  std::uint64_t undone_at_cuts = 0;  ///< of rolled_back
+
+  void add(const WorkCounters& one) {
+    executed += one.executed;
+    rolled_back += one.rolled_back;
+    coasted += one.coasted;
+    cancellations += one.cancellations;
+    undone_at_cuts += one.undone_at_cuts;
+  }
+};
+
 /// Over the run, one per worker.
-struct WorkerStatistics {
-  std::uint64_t executed = 0;
-  std::uint64_t rolled_back = 0;
+struct WorkerStatistics : WorkCounters {
   std::uint64_t rollbacks = 0;
-  std::uint64_t coasted = 0;
   std::uint64_t checkpoints = 0;
   std::uint64_t remote_events = 0;
-  std::uint64_t cancellations = 0;
   std::uint64_t notices = 0;
   std::uint64_t retreats = 0;
   std::uint64_t gvt_rounds = 0;
   std::uint64_t idle_polls = 0;
-  std::uint64_t cuts = 0, undone_at_cuts = 0;
+  std::uint64_t cuts = 0;
   std::uint64_t interrupted = 0, squashed = 0, gave_way = 0, rings = 0;
+  std::uint64_t held = 0;                  ///< executed events of LPs that must not roll back
+  std::uint64_t moves = 0, lps_moved = 0;  ///< of LPs between workers
 };
 
 /// `executed`: without coasting forward. `checkpoints`: of small and journaled LPs; run.cpp adds
@@ -54,6 +67,9 @@ inline constexpr CounterInfo<WorkerStatistics> kWorkerCounters[] = {
      "times that a worker interrupted another worker"},
     {&WorkerStatistics::cuts, Merge::maximum},
     {&WorkerStatistics::undone_at_cuts, Merge::sum},
+    {&WorkerStatistics::held, Merge::sum},
+    {&WorkerStatistics::moves, Merge::maximum},  // ranks move together
+    {&WorkerStatistics::lps_moved, Merge::sum},
 };
 
 }  // namespace orrery::timewarp

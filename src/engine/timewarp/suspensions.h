@@ -47,27 +47,14 @@ class Suspensions {
       if (!one.squashed) lowest = std::min(lowest, one.key);
     return lowest;
   }
-  /// The events of LP `id` at or after `to` are about to be undone: squashes them, last first, and
-  /// calls end(one) for each.
-  template <class End>
-  void squash(LpId id, const Key& to, End&& end) {
+  /// Visits the events that will go on, the last first.
+  template <class Visit>
+  void for_each(Visit&& visit) {
     for (std::size_t i = all_.size(); i-- > 0;)
-      if (all_[i].lp == id && all_[i].key >= to) squash(all_[i], end);
-  }
-  void abandon_all() {
-    for (One& one : all_) one.squashed = true;
-  }
-  template <class End>
-  void squash_all(End&& end) {
-    for (std::size_t i = all_.size(); i-- > 0;) squash(all_[i], end);
+      if (!all_[i].squashed) visit(all_[i]);
   }
 
  private:
-  template <class End>
-  static void squash(One& one, End& end) {
-    if (std::exchange(one.squashed, true)) return;
-    end(one);
-  }
   std::vector<One> all_;
 };
 

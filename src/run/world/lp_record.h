@@ -26,14 +26,6 @@ struct alignas(64) LpRecord : LpEntry {
     heap->use_arena(*arena);
     return guarded_call(*heap, action, on_failure);
   }
-  /// The same as a part of the action of `recoverable`.
-  template <class Action, class OnFailure>
-  [[gnu::always_inline]] bool call_part(memory::Arena* arena, Action&& action,
-                                        OnFailure&& on_failure) {
-    if (heap == nullptr) return guarded_part(action, on_failure);
-    heap->use_arena(*arena);
-    return guarded_part(*heap, action, on_failure);
-  }
 };
 static_assert(sizeof(LpRecord) == 64);
 

@@ -73,8 +73,6 @@ class World {
   bool denies_oversize() const { return denies_oversize_; }
   unsigned parts() const { return static_cast<unsigned>(pending.size()); }
   unsigned part_of(LpId id) const { return parts_.empty() ? 0 : parts_[id]; }
-  /// The parts of all LPs; empty: all are in part 0.
-  const std::vector<std::uint16_t>& part_table() const { return parts_; }
   /// Moves an LP to another part. Its memory stays in its arena; the executing thread binds the
   /// heap to another arena. For a world with a part table, while no other thread reads the table.
   void move_to(LpId id, unsigned part) { parts_[id] = static_cast<std::uint16_t>(part); }

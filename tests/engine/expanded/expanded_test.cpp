@@ -15,7 +15,6 @@
 #include "engine/expanded/settings.h"
 #include "engine/expanded/slot.h"
 #include "equality/random_model.h"
-#include "pending/dary_heap.h"
 #include "run/engine_cases.h"
 
 namespace orrery::testing {
@@ -248,7 +247,7 @@ ORRERY_ON_EVERY_ENGINE(Expanded);
 
 using expanded::barrier_of;
 using TestEvent = expanded::Event;
-using TestSchedule = expanded::Schedule<pending::DaryHeap<TestEvent>>;
+using TestSchedule = expanded::Schedule;
 
 class TestEvents {
  public:

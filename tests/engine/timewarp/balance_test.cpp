@@ -111,8 +111,8 @@ TEST(Balance, RestsLongerAndLongerIfMovesGainNothing) {
       ++moves;
       course.move();
     }
-  EXPECT_GE(moves, 3u);
-  EXPECT_LE(moves, 6u);
+  EXPECT_GE(moves, 5u);
+  EXPECT_LE(moves, 10u);
   EXPECT_EQ(course.balance().vain_moves(), moves);
 }
 
@@ -124,7 +124,7 @@ TEST(Balance, RestsIfNoBetterOwnersAreFound) {
       ++cuts;
       course.move(false);
     }
-  EXPECT_LE(cuts, 6u);
+  EXPECT_LE(cuts, 10u);
 }
 
 TEST(Balance, TakesAMoveBackThatCost) {
@@ -154,20 +154,6 @@ TEST(Balance, JudgesByTheBestPeriods) {
   EXPECT_EQ(course.balance().vain_moves(), 0u);
 }
 
-TEST(Balance, EndsItsRestForAnotherLoad) {
-  Course course;
-  course.watch(1.2);
-  ASSERT_TRUE(course.pass(1.2));
-  course.move();
-  for (int i = 0; i < 4; ++i) ASSERT_FALSE(course.pass(1.2));  // it rests
-  EXPECT_FALSE(course.pass(1.2));
-  EXPECT_FALSE(course.balance().measures());
-  EXPECT_FALSE(course.pass(1.6));
-  EXPECT_FALSE(course.watch(1.6));
-  EXPECT_TRUE(course.balance().measures());
-  EXPECT_TRUE(course.pass(1.6));
-}
-
 TEST(Balance, FollowsALoadThatSwingsAFewTimes) {
   Course course;
   unsigned moves = 0;
@@ -178,7 +164,7 @@ TEST(Balance, FollowsALoadThatSwingsAFewTimes) {
       course.pass(1.0);  // settled
     }
   EXPECT_GE(moves, 4u);
-  EXPECT_LE(moves, 200u);
+  EXPECT_LE(moves, 10u);
 }
 
 TEST(Balance, GivesUpACutThatIsNone) {

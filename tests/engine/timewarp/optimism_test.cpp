@@ -16,7 +16,9 @@ constexpr unsigned kWorkers = 2;
 /// Feeds rounds of `events` each, which take all the time that there is.
 class Rounds {
  public:
-  explicit Rounds(Optimism& optimism) : optimism_(optimism) {}
+  explicit Rounds(Optimism& optimism) : optimism_(optimism) {
+    now_.lowest = Key::start_of(Time::zero());
+  }
   void operator()(int rounds, std::uint64_t events, double wasted, std::int64_t lead,
                   std::int64_t memory = 0) {
     for (int i = 0; i < rounds; ++i) {
@@ -25,9 +27,9 @@ class Rounds {
       now_.rolled_back += lost;
       now_.most_committed = (events - std::min(events, lost)) / kWorkers;
       now_.busy_cycles += busy;
-      now_.capacity_cycles += 100;
-      now_.lead_ticks = lead;
-      now_.memory_bytes = memory;
+      now_.lived_cycles += 100;
+      now_.latest_ticks = lead;
+      now_.pressing_bytes = memory;
       optimism_.note(now_);
     }
   }
@@ -35,11 +37,11 @@ class Rounds {
 
  private:
   Optimism& optimism_;
-  Optimism::Sample now_;
+  GvtReport now_;
 };
 
 struct OptimismTest : ::testing::Test {
-  Optimism optimism{0, kBudget, kWorkers};
+  Optimism optimism{0, kBudget, kWorkers, 1};
   Rounds rounds{optimism};
 };
 
@@ -52,7 +54,7 @@ TEST_F(OptimismTest, WindowIsUnlimitedWhileNothingGoesWrong) {
 }
 
 TEST_F(OptimismTest, AWindowThatIsGivenIsTheWidest) {
-  Optimism given(77, kBudget, kWorkers);
+  Optimism given(77, kBudget, kWorkers, 1);
   Rounds feed(given);
   feed(100, 5000, 0.0, 1000);
   EXPECT_EQ(given.window_ticks(), 77);

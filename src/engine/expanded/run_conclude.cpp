@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ExpandedRun: collects the results at the end of the run. Included by run.h only.
-#pragma once
+// ExpandedRun: collects the results at the end of the run.
+#include "engine/expanded/run.h"
 
 namespace orrery::expanded {
 
-template <class Pending>
-void ExpandedRun<Pending>::conclude(RunResult& result) {
+void ExpandedRun::conclude(RunResult& result) {
   const bool failed = std::any_of(executors_.begin(), executors_.end(), [](const auto& executor) {
     return executor->fault().has_value();
   });
@@ -35,15 +34,13 @@ void ExpandedRun<Pending>::conclude(RunResult& result) {
   give_back();
 }
 
-template <class Pending>
-void ExpandedRun<Pending>::give_back() {
+void ExpandedRun::give_back() {
   for (LpId id = 0; id < lps_.size(); ++id) world_.lp(id).kernel = lps_[id].kernel;
   schedule_.take_all(
       [this](const Event* event) { world_.pending[0].append(*event, event->payload()); });
 }
 
-template <class Pending>
-void ExpandedRun<Pending>::describe_fault(RunResult& result) const {
+void ExpandedRun::describe_fault(RunResult& result) const {
   const Key& key = schedule_.limit();  // the lowest fault's
   FaultReport report(key, options_.livelock_microsteps);
   for (const auto& executor : executors_)
@@ -52,8 +49,7 @@ void ExpandedRun<Pending>::describe_fault(RunResult& result) const {
   result.fault = report.text();
 }
 
-template <class Pending>
-void ExpandedRun<Pending>::add_statistics(RunResult& result) const {
+void ExpandedRun::add_statistics(RunResult& result) const {
   team_.add_notes(result.notes);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Worker: moving LPs to and from it at a cut (moving.h), and measuring the loads from which
-// balance.h decides when LPs move. Included by worker.h only.
-#pragma once
+// balance.h decides when LPs move.
+#include "engine/timewarp/worker.h"
 
 namespace orrery::timewarp {
 
 /// As run_batch, and adds each event's cycles to the load of its LP. If there was a rollback, the
 /// cycles include other work: then the mean cost of an event counts instead.
-template <class Pending>
-std::uint32_t Worker<Pending>::run_measured_batch(const Key& limit, std::uint32_t most_events) {
+std::uint32_t Worker::run_measured_batch(const Key& limit, std::uint32_t most_events) {
   std::uint32_t executed = 0;
   std::uint64_t start = read_cycles();
   while (executed < most_events) {
@@ -30,57 +29,45 @@ std::uint32_t Worker<Pending>::run_measured_batch(const Key& limit, std::uint32_
   return executed;
 }
 
-/// Begins a period: loads count from now on.
-template <class Pending>
-void Worker<Pending>::begin_load_period() {
-  load_busy_cycles_ = busy_cycles_;
-  load_executed_ = statistics_.executed;
-  load_committed_ = commitment_.committed();
-}
-
 /// Cycles spent on events that were committed in the period. The numbers of executed and
 /// uncommitted events at its begin and its end are taken to be equal.
-template <class Pending>
-double Worker<Pending>::load() const {
+double Worker::load() const {
   const std::uint64_t executed = statistics_.executed - load_executed_;
   if (executed == 0) return 0;
-  const std::uint64_t committed = commitment_.committed() - load_committed_;
+  const std::uint64_t committed = committed_ - load_committed_;
   return static_cast<double>(busy_cycles_ - load_busy_cycles_) *
          std::min(1.0, static_cast<double>(committed) / static_cast<double>(executed));
 }
 
 // ---- At a cut
 
-template <class Pending>
-void Worker<Pending>::hand_out_lps() {
+void Worker::hand_out_lps() {
   auto& handed_out = shared_.moving.handed_out(index_);
-  sweep_.free_cancelled([&](TwEvent* event) {
-    const std::uint16_t owner = shared_.owners[event->receiver];
-    if (owner != index_) handed_out.push_back({event, owner});
-    return owner != index_;
+  erase_pending_if([&](TwEvent* event) {
+    if (mailbox_.free_if_cancelled(event)) return true;
+    if (shared_.owners[event->receiver] == index_) return false;
+    handed_out.push_back(event);
+    return true;
   });
   log_.dismiss_records([this](LpId id) { return shared_.owners[id] != index_; });
 }
 
-template <class Pending>
-void Worker<Pending>::take_moved_lps() {
+void Worker::take_moved_lps() {
   for (const Moving::Lp& lp : shared_.moving.lps()) {
     if (lp.to != index_) continue;
     lps_.bind(lp.id, arena_);
     if (!lps_[lp.id].held) log_.adopt(lp.id, lps_[lp.id]);
   }
   for (unsigned from = 0; from < shared_.workers; ++from)
-    for (const Moving::Event& handed_out : shared_.moving.handed_out(from))
-      if (handed_out.to == index_) pending_.push(handed_out.event);
-  mailbox_.note_own_lps();
+    for (TwEvent* event : shared_.moving.handed_out(from))
+      if (shared_.owners[event->receiver] == index_) pending_.push(event);
   if constexpr (kAssertions) check_cut();
 }
 
 /// `moved`: some LPs of this rank have moved; `anywhere`: also true if other ranks' LPs may have.
-template <class Pending>
-void Worker<Pending>::end_move(bool moved, bool anywhere) {
+void Worker::end_move(bool moved, bool anywhere) {
   is_moving_ = false;
-  if (!moved) sweep_.free_cancelled();
+  if (!moved) free_cancelled();
   balance_.note_cut(anywhere);
 }
 

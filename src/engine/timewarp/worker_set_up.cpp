@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Worker: takes its LPs and events at the start of a run, and restores the LPs' states at its end.
-// Included by worker.h only.
-#pragma once
+#include "engine/timewarp/worker.h"
 
 namespace orrery::timewarp {
 
-template <class Pending>
-void Worker<Pending>::take_lps() {
+void Worker::take_lps() {
   const bool reverse_wanted = shared_.settings.strategy.name == checkpoint::Strategy::Name::reverse;
   std::uint64_t state_bytes = 0;
   bool reversible = false;
-  const auto count = static_cast<LpId>(lps_.count());
-  for (LpId id = 0; id < count; ++id) {
+  for (LpId id = 0; id < shared_.world.lp_count(); ++id) {
     if (shared_.owners[id] != index_) continue;
     LpState& lp = lps_.take(id, arena_);
     lp.one_chunk = lps_.heap(id).single_chunk() && memory::chunk_bytes_at(lp.object) > 0;
@@ -26,16 +23,9 @@ void Worker<Pending>::take_lps() {
   memory::thread_context.heap_grew = false;
 }
 
-template <class Pending>
-void Worker<Pending>::accept_lps() {
-  if (index_ != 0 || shared_.world.committed > 0) return;  // only a new run is refused
-  if (const auto failure = shared_.refusal()) shared_.team.note_failure(*failure);
-}
-
 /// Takes the pending events of the worker's parts of the world. Most are for its own LPs; it sends
 /// the others to their workers.
-template <class Pending>
-void Worker<Pending>::take_events() {
+void Worker::take_events() {
   for (unsigned part = 0; part < shared_.world.parts(); ++part) {
     if (shared_.worker_of(part) != index_) continue;
     shared_.world.pending[part].take_all([this](const EventHeader& header, const void* payload) {
@@ -46,11 +36,11 @@ void Worker<Pending>::take_events() {
   mailbox_.flush();
 }
 
-template <class Pending>
-void Worker<Pending>::end_run() {
+/// Restores the state that the LPs had where the run ended.
+void Worker::end_run() {
   log_.for_each_active(
-      [this](LpId id, const TwEvent*) { rollback_.restore_state(id, ending().reached); });
-  held_.take_back(ending().reached, [this](const HeldEvents::Final& one) {
+      [this](LpId id, const TwEvent*) { roll_back_one(id, ending_.reached, false); });
+  held_.take_back(ending_.reached, [this](const HeldEvents::Final& one) {
     lps_[one.lp].kernel.hash = one.hash_before;
     ++statistics_.rolled_back;
   });

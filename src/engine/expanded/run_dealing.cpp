@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ExpandedRun: hands events to workers. Included by run.h only.
+// ExpandedRun: hands events to workers.
 //
 // The lock guards the schedule, the history and the server's side of all slots. It is a flag, taken
 // with acquire and given back with release, so that each holder sees the changes of the one before.
@@ -10,14 +10,13 @@
 // else all workers would wait for the end of a long event of the coordinator's. The lock is a
 // combining one (Hendler, Incze and Shavit): a worker that another thread has served need not take
 // it.
-#pragma once
+#include "engine/expanded/run.h"
 
 namespace orrery::expanded {
 
 /// Executes and deals until the block is over. False if no event may start any more and none is in
 /// progress.
-template <class Pending>
-bool ExpandedRun<Pending>::run_dealt() {
+bool ExpandedRun::run_dealt() {
   for (;;) {
     const std::uint32_t last = slots_[0].take_calls();
     check_workers();
@@ -29,8 +28,7 @@ bool ExpandedRun<Pending>::run_dealt() {
 }
 
 /// Executes and collects until no event is in progress.
-template <class Pending>
-void ExpandedRun<Pending>::drain() {
+void ExpandedRun::drain() {
   block_ = {};  // it is over: nothing is dealt
   for (;;) {
     const std::uint32_t last = slots_[0].take_calls();
@@ -43,8 +41,7 @@ void ExpandedRun<Pending>::drain() {
 
 /// Executes up to a batch of the coordinator's events. If it has none, waits until its word is not
 /// `last`: until it gets some, or is called.
-template <class Pending>
-void ExpandedRun<Pending>::execute_own(std::uint32_t last) {
+void ExpandedRun::execute_own(std::uint32_t last) {
   Slot& own = slots_[0];
   const std::uint32_t word = own.word.load(std::memory_order_acquire);
   if (!own.is_done(word) && block_.batch > 1) return execute_own_batch(word);
@@ -58,8 +55,7 @@ void ExpandedRun<Pending>::execute_own(std::uint32_t last) {
 
 /// Executes short events of the coordinator's without opening the lock, until a worker has results,
 /// which may need events. Of these events some are measured.
-template <class Pending>
-void ExpandedRun<Pending>::execute_own_batch(std::uint32_t word) {
+void ExpandedRun::execute_own_batch(std::uint32_t word) {
   Slot& own = slots_[0];
   const auto is_waited_for = [this] {
     return std::any_of(&slots_[1], &slots_[workers_],
@@ -79,8 +75,7 @@ void ExpandedRun<Pending>::execute_own_batch(std::uint32_t word) {
 }
 
 /// Executes events that `word` announces, `most` at most.
-template <class Pending>
-void ExpandedRun<Pending>::execute_given(unsigned worker, std::uint32_t word, std::uint32_t most) {
+void ExpandedRun::execute_given(unsigned worker, std::uint32_t word, std::uint32_t most) {
   Slot& slot = slots_[worker];
   Executor& executor = *executors_[worker];
   std::uint32_t at = slot.done.load(std::memory_order_relaxed);
@@ -95,8 +90,7 @@ void ExpandedRun<Pending>::execute_given(unsigned worker, std::uint32_t word, st
   slot.done.store(at, std::memory_order_seq_cst);
 }
 
-template <class Pending>
-void ExpandedRun<Pending>::work(unsigned worker) {
+void ExpandedRun::work(unsigned worker) {
   for (std::uint32_t word = 0;;) {
     word = wait_for_word(worker, word);
     execute_given(worker, word, kMostInSlot);
@@ -107,8 +101,7 @@ void ExpandedRun<Pending>::work(unsigned worker) {
 
 /// Returns when the worker has been given events, or its results have been taken and all slots
 /// served. `word`: its last one.
-template <class Pending>
-void ExpandedRun<Pending>::get_served(unsigned worker, std::uint32_t word) {
+void ExpandedRun::get_served(unsigned worker, std::uint32_t word) {
   const Slot& slot = slots_[worker];
   const auto is_served = [&] {
     return slot.word.load(std::memory_order_relaxed) != word || !slot.has_results();
@@ -122,8 +115,7 @@ void ExpandedRun<Pending>::get_served(unsigned worker, std::uint32_t word) {
   if (block_is_over() || schedule_.in_progress() == 0) slots_[0].call();
 }
 
-template <class Pending>
-std::uint32_t ExpandedRun<Pending>::wait_for_word(unsigned worker, std::uint32_t last) {
+std::uint32_t ExpandedRun::wait_for_word(unsigned worker, std::uint32_t last) {
   const TraceSpan span(executors_[worker]->lane(), TraceKind::idle);
   return slots_[worker].wait_for_word(last, waiting_);
 }
@@ -131,15 +123,29 @@ std::uint32_t ExpandedRun<Pending>::wait_for_word(unsigned worker, std::uint32_t
 // Under the lock.
 
 /// Takes all results, and deals events unless the block is over.
-template <class Pending>
-void ExpandedRun<Pending>::serve(unsigned self) {
+void ExpandedRun::serve(unsigned self) {
   for (unsigned worker = 0; worker < workers_; ++worker) collect(slots_[worker]);
   if (!block_is_over()) deal(self);
 }
 
+/// Enters the results of an event that was in progress in the schedule.
+inline void ExpandedRun::finish(std::uint32_t handle, const Result& result) {
+  const auto& active = schedule_.active(handle);
+  cancelled_timers_ += result.cancelled_timers;
+  if (result.state == Result::State::done) [[likely]] {
+    finished_events_.add(active.key, active.lp, result.hash_before);
+    ++finished_;
+    schedule_.push(result.sent);
+  } else if (result.state == Result::State::failed) {
+    schedule_.lower_limit(active.key);
+  } else if (result.state == Result::State::dead_timer) {
+    dead_timer_count_.note_dropped();
+  }
+  schedule_.finish(handle);
+}
+
 /// Takes the results in a slot. Memory orders: see slot.h.
-template <class Pending>
-void ExpandedRun<Pending>::collect(Slot& slot) {
+void ExpandedRun::collect(Slot& slot) {
   const std::uint32_t done = slot.done.load(std::memory_order_acquire);
   std::uint32_t served = slot.served.load(std::memory_order_relaxed);
   if (served == done) return;
@@ -153,17 +159,15 @@ void ExpandedRun<Pending>::collect(Slot& slot) {
 
 /// Deals the events that may start, in the order of their keys, evenly to all slots that have room
 /// for a batch: a slot holds a batch in execution and a batch that waits.
-template <class Pending>
-void ExpandedRun<Pending>::deal(unsigned self) {
+void ExpandedRun::deal(unsigned self) {
   std::uint32_t wanted = find_room(self);
   if (wanted == 0) return;
   schedule_.begin_round();
   for (; wanted > 0; --wanted) {
     const auto choice = schedule_.next([this](unsigned other) { return deal_.room[other] > 0; });
     if (choice.event == nullptr) break;
-    const unsigned worker = choice.worker != Schedule<Pending>::kAnyWorker
-                                ? choice.worker
-                                : pick(choice.event->receiver, self);
+    const unsigned worker =
+        choice.worker != Schedule::kAnyWorker ? choice.worker : pick(choice.event->receiver, self);
     slots_[worker].give(choice.event, schedule_.start(choice, worker));
     --deal_.room[worker];
     if (worker != self) ++handed_over_;
@@ -172,8 +176,7 @@ void ExpandedRun<Pending>::deal(unsigned self) {
 }
 
 /// Fills `deal_.open` and `deal_.room`; returns the sum of the rooms.
-template <class Pending>
-std::uint32_t ExpandedRun<Pending>::find_room(unsigned self) {
+std::uint32_t ExpandedRun::find_room(unsigned self) {
   deal_.open.clear();
   deal_.turn = 0;
   for (unsigned i = 1; i <= workers_; ++i) {
@@ -187,8 +190,7 @@ std::uint32_t ExpandedRun<Pending>::find_room(unsigned self) {
 /// Chooses a worker for an event of this LP: the one that serves if no event is in progress, since
 /// an event that is alone then needs no hand-over; else the next open slot in turn, or the worker
 /// that executed the LP's last event if that has no less room.
-template <class Pending>
-unsigned ExpandedRun<Pending>::pick(LpId lp, unsigned self) {
+unsigned ExpandedRun::pick(LpId lp, unsigned self) {
   if (schedule_.in_progress() == 0) return self;
   while (deal_.room[deal_.open[deal_.turn]] == 0) deal_.turn = (deal_.turn + 1) % deal_.open.size();
   const unsigned next = deal_.open[deal_.turn];

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ExpandedRun: takes the LPs, and starts and ends threads. Included by run.h only.
-#pragma once
+// ExpandedRun: takes the LPs, and starts and ends threads.
+#include "engine/expanded/run.h"
 
 namespace orrery::expanded {
 
-template <class Pending>
-ExpandedRun<Pending>::ExpandedRun(World& world, const RunOptions& options, const Goal& goal,
-                                  const Settings& settings, unsigned workers, RunControl& control)
+ExpandedRun::ExpandedRun(World& world, const RunOptions& options, const Goal& goal,
+                         const Settings& settings, unsigned workers, RunControl& control)
     : world_(world),
       options_(options),
       goal_(goal),
@@ -33,8 +32,7 @@ ExpandedRun<Pending>::ExpandedRun(World& world, const RunOptions& options, const
   getrusage(RUSAGE_SELF, &usage_before_);
 }
 
-template <class Pending>
-void ExpandedRun<Pending>::advance(RunResult& result) {
+void ExpandedRun::advance(RunResult& result) {
   const HandlerThread thread(world_, control_, executors_[0]->execution());
   result.workers = workers_;
   if (control_.rows != nullptr) control_.rows->begin(1);
@@ -52,8 +50,7 @@ void ExpandedRun<Pending>::advance(RunResult& result) {
   conclude(result);
 }
 
-template <class Pending>
-void ExpandedRun<Pending>::take_world() {
+void ExpandedRun::take_world() {
   for (LpId id = 0; id < lps_.size(); ++id) lps_[id] = LpRecord::of(world_, id);
   for (EventList& list : world_.pending)
     list.take_all([this](const EventHeader& header, const void* payload) {
@@ -61,8 +58,7 @@ void ExpandedRun<Pending>::take_world() {
     });
 }
 
-template <class Pending>
-void ExpandedRun<Pending>::start_workers() {
+void ExpandedRun::start_workers() {
   const auto work_watched = [this](unsigned i) {
     const HandlerThread thread(world_, control_, executors_[i]->execution());
     work(i);
@@ -73,8 +69,7 @@ void ExpandedRun<Pending>::start_workers() {
 
 /// Binds the coordinator to a core, or gives it back the cores that it had. It is the caller's
 /// thread, so it is bound only while other threads execute, too.
-template <class Pending>
-void ExpandedRun<Pending>::bind(bool wanted) {
+void ExpandedRun::bind(bool wanted) {
   if (wanted == cores_before_.has_value() || !team_.binds()) return;
   if (!wanted) {
     sched_setaffinity(0, sizeof *cores_before_, &*cores_before_);
@@ -87,14 +82,12 @@ void ExpandedRun<Pending>::bind(bool wanted) {
 
 /// Makes workers leave when they have executed the events that they were given. The team joins
 /// them.
-template <class Pending>
-void ExpandedRun<Pending>::dismiss_workers() {
+void ExpandedRun::dismiss_workers() {
   for (unsigned i = 1; i < workers_; ++i) slots_[i].dismiss();
 }
 
 /// If a worker has failed, throws its exception.
-template <class Pending>
-void ExpandedRun<Pending>::check_workers() {
+void ExpandedRun::check_workers() {
   if (!team_.failed()) [[likely]]
     return;
   dismiss_workers();

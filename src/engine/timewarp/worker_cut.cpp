@@ -1,28 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Worker: rolling back events far ahead of GVT, to free memory or to come to a cut (cut.h).
-// Included by worker.h only.
-#pragma once
+// Worker: coming to a cut and going on from it (cut.h); passes over all pending events.
+#include "engine/timewarp/worker.h"
 
 namespace orrery::timewarp {
 
-/// Rolls all LPs back to `to`; returns how many LPs that concerned.
-template <class Pending>
-std::uint64_t Worker<Pending>::retreat(const Key& to) {
-  std::uint64_t lps = 0;
-  log_.for_each_active([&](LpId id, const TwEvent* last) {
-    if (last->key() < to) return;
-    ++lps;
-    rollback_.roll_back(id, to);
-  });
-  log_.trim(mailbox_);
-  mailbox_.flush_all();
-  return lps;
-}
-
 /// After a round, on the way to a cut and from it. True when the run ends there.
-template <class Pending>
-bool Worker<Pending>::follow_cut(const GvtReport& sum) {
+bool Worker::follow_cut(const GvtReport& sum) {
   switch (cut_.adopt(sum, balance_.wants_cut())) {
     case Cut::Step::nothing:
       break;
@@ -31,7 +15,7 @@ bool Worker<Pending>::follow_cut(const GvtReport& sum) {
       break;
     case Cut::Step::retreat: {
       const std::uint64_t before = statistics_.rolled_back;
-      retreat(commitment_.gvt());
+      retreat(gvt_);
       held_.put_back(pending_);
       // These rollbacks must not count when the window and the batch are chosen.
       statistics_.undone_at_cuts += statistics_.rolled_back - before;
@@ -44,10 +28,17 @@ bool Worker<Pending>::follow_cut(const GvtReport& sum) {
   return false;
 }
 
+/// Frees the cancelled events that still wait for their time. No other worker refers to them: they
+/// were cancelled before they were claimed, so no notice is coming.
+void Worker::free_cancelled() {
+  held_.free_cancelled(mailbox_);
+  erase_pending_if([this](TwEvent* event) { return mailbox_.free_if_cancelled(event); });
+}
+
 /// Takes cancelled timers out of the pending event set before their time comes.
-template <class Pending>
-void Worker<Pending>::reclaim_dead_timers() {
-  sweep_.free_cancelled([this](TwEvent* event) {
+void Worker::reclaim_dead_timers() {
+  erase_pending_if([this](TwEvent* event) {
+    if (mailbox_.free_if_cancelled(event)) return true;
     LpState& lp = lps_[event->receiver];
     if (lp.faulted) return false;  // the failed handler may have destroyed the set of timers
     if (!is_dead_timer(*lp.object, *event, event->payload())) return false;
@@ -60,32 +51,17 @@ void Worker<Pending>::reclaim_dead_timers() {
 /// The round that reached the cut has committed everything below it. LPs with records now release
 /// the checkpoints that they keep beyond commitment, including copies under way. True if the run
 /// ends here.
-template <class Pending>
-bool Worker<Pending>::reach_cut() {
+bool Worker::reach_cut() {
   const bool ends = shared_.ends_at_cut && cut_.was_due();
   is_moving_ = !ends && balance_.wants_cut();
   dead_timers_.put_all_back(lps_, pending_);
-  if (!is_moving_) sweep_.free_cancelled();  // else once it is known what moves
+  if (!is_moving_) free_cancelled();  // else once it is known what moves
   log_.trim(mailbox_);
   mailbox_.commit_sent_to_ranks(Key::infinity());
   if (kAssertions && !is_moving_) check_cut();
   ++statistics_.cuts;
-  if (ends) commitment_.pause();
+  if (ends) ending_ = {RunEnd::paused, gvt_};
   return ends;
-}
-
-/// Asserts that the worker has nothing but LPs without a past, and pending events.
-template <class Pending>
-void Worker<Pending>::check_cut() {
-  sweep_.check_cut(commitment_.gvt());
-  ORRERY_ASSERT(log_.uncommitted() == 0, "at a cut everything executed is committed");
-  ORRERY_ASSERT(emitted_.empty(), "at a cut all rows are handed over, and all values counted");
-  for (LpId id = 0; id < lps_.count(); ++id) {
-    if (shared_.owners[id] != index_) continue;
-    [[maybe_unused]] const LpState& lp = lps_[id];
-    ORRERY_ASSERT(lp.count == 0 && lp.checkpoints == nullptr && !lp.active && !lp.faulted,
-                  "at a cut an LP has no past");
-  }
 }
 
 }  // namespace orrery::timewarp

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ExpandedRun: the sequence of blocks, execution in place, and the work between blocks. Included by run.h
-// only.
-#pragma once
+// ExpandedRun: the sequence of blocks, execution in place, and the work between blocks.
+#include "engine/expanded/run.h"
 
 namespace orrery::expanded {
 
-template <class Pending>
-void ExpandedRun<Pending>::loop() {
+void ExpandedRun::loop() {
   for (bool more = true; more;) {
     const std::uint64_t start = read_cycles();
     const std::uint64_t finished_before = finished_, busy_before = busy_cycles();
@@ -29,16 +27,14 @@ void ExpandedRun<Pending>::loop() {
 }
 
 /// Cycles spent in handlers so far, on all threads. Relaxed: a figure for the tuner only.
-template <class Pending>
-std::uint64_t ExpandedRun<Pending>::busy_cycles() const {
+std::uint64_t ExpandedRun::busy_cycles() const {
   std::uint64_t sum = 0;
   for (unsigned i = 0; i < workers_; ++i)
     sum += slots_[i].busy_cycles.load(std::memory_order_relaxed);
   return sum;
 }
 
-template <class Pending>
-void ExpandedRun<Pending>::enter(Mode mode) {
+void ExpandedRun::enter(Mode mode) {
   if (mode == mode_) return;
   drain();
   schedule_.settle();
@@ -48,9 +44,7 @@ void ExpandedRun<Pending>::enter(Mode mode) {
 }
 
 /// Executes and frees an event. If it fails, it becomes the limit, so no other event is within it.
-template <class Pending>
-[[gnu::always_inline]] inline void ExpandedRun<Pending>::execute_in_place(Executor& executor,
-                                                                          Event* event) {
+[[gnu::always_inline]] inline void ExpandedRun::execute_in_place(Executor& executor, Event* event) {
   if (executor.is_dead_timer(*event)) [[unlikely]] {
     executor.release(event);
     return dead_timer_count_.note_dropped();
@@ -68,8 +62,7 @@ template <class Pending>
 
 /// Executes the lowest event first, as the sequential engine does: no other event is in progress,
 /// so none can be overtaken, and finished events are final.
-template <class Pending>
-bool ExpandedRun<Pending>::run_in_place() {
+bool ExpandedRun::run_in_place() {
   Executor& executor = *executors_[0];
   const auto events = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(tuner_.between_looks(), block_.end_events - finished_));
@@ -85,26 +78,8 @@ bool ExpandedRun<Pending>::run_in_place() {
   return true;
 }
 
-/// Enters the results of an event that was in progress in the schedule.
-template <class Pending>
-void ExpandedRun<Pending>::finish(std::uint32_t handle, const Result& result) {
-  const auto& active = schedule_.active(handle);
-  cancelled_timers_ += result.cancelled_timers;
-  if (result.state == Result::State::done) [[likely]] {
-    finished_events_.add(active.key, active.lp, result.hash_before);
-    ++finished_;
-    schedule_.push(result.sent);
-  } else if (result.state == Result::State::failed) {
-    schedule_.lower_limit(active.key);
-  } else if (result.state == Result::State::dead_timer) {
-    dead_timer_count_.note_dropped();
-  }
-  schedule_.finish(handle);
-}
-
 /// Called between blocks: updates RunControl, checks for a request to stop, hands rows over.
-template <class Pending>
-void ExpandedRun<Pending>::poll() {
+void ExpandedRun::poll() {
   check_workers();
   const Key safe = std::min(schedule_.lowest_unfinished(), std::max(last_key(), world_.cut));
   control_.publish(safe.time(), world_.committed + finished_, world_.executed + finished_,
@@ -125,8 +100,7 @@ void ExpandedRun<Pending>::poll() {
 }
 
 /// Takes cancelled timers out of the pending event set before their time comes.
-template <class Pending>
-void ExpandedRun<Pending>::reclaim() {
+void ExpandedRun::reclaim() {
   drain();
   schedule_.erase_if([this](Event* event) {
     if (!executors_[0]->is_dead_timer(*event)) return false;
@@ -138,8 +112,7 @@ void ExpandedRun<Pending>::reclaim() {
 
 /// Hands over the rows of events before all unfinished ones. Rows of the last instant wait, so that
 /// the rows of finish() do not come behind a watermark.
-template <class Pending>
-void ExpandedRun<Pending>::hand_rows_over() {
+void ExpandedRun::hand_rows_over() {
   drain();
   const Key instant = std::max(Key::start_of(last_key().time()), world_.cut);
   const Key until = std::min(schedule_.lowest_unfinished(), instant);
@@ -148,8 +121,7 @@ void ExpandedRun<Pending>::hand_rows_over() {
 }
 
 /// Hands over rows with keys before `until`, in the order of their keys; the others are kept.
-template <class Pending>
-void ExpandedRun<Pending>::commit_rows(const Key& until) {
+void ExpandedRun::commit_rows(const Key& until) {
   for (const auto& executor : executors_) rows_.take(executor->rows);
   rows_.commit(until, *control_.rows);
 }
