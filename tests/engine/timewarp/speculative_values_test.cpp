@@ -42,7 +42,7 @@ TEST(SpeculativeValues, AreWhatWasNotUndone) {
       default: {
         now = std::max(now, gvt) + static_cast<std::int64_t>(random() % 3);
         const std::int64_t at = list.empty() ? now : std::max(now, list.back().first);
-        const Observation one{model.kept.index(), Time::from_ticks(at),
+        const Observation one{model.kept.index(), lp, Time::from_ticks(at),
                               static_cast<double>(random() % 200), 0};
         values.append(lp, start_at(at), one);
         list.emplace_back(at, one.value);
@@ -61,7 +61,7 @@ TEST(SpeculativeValues, AreWhatWasNotUndone) {
           values.commit(id, start_at(gvt), mergeable_statistics);
           std::size_t n = 0;
           for (; n < own.size() && own[n].first < gvt; ++n)
-            expected.add({model.kept.index(), Time::zero(), own[n].second, 0});
+            expected.add({model.kept.index(), id, Time::zero(), own[n].second, 0});
           own.erase(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(n));
         }
         break;
@@ -69,7 +69,8 @@ TEST(SpeculativeValues, AreWhatWasNotUndone) {
   }
   for (auto& [id, own] : lists) {
     values.commit(id, Key::infinity(), mergeable_statistics);
-    for (const auto& [at, value] : own) expected.add({model.kept.index(), Time::zero(), value, 0});
+    for (const auto& [at, value] : own)
+      expected.add({model.kept.index(), id, Time::zero(), value, 0});
   }
   EXPECT_EQ(mergeable_statistics.words(), expected.words());
   EXPECT_TRUE(values.empty());
@@ -84,7 +85,7 @@ TEST(SpeculativeValues, UseTheirMemoryAgain) {
   for (int round = 0; round < 50; ++round) {
     for (LpId lp = 0; lp < 30; ++lp)
       for (int i = 0; i < 20; ++i)
-        values.append(lp, start_at(round), {model.kept.index(), Time::from_ticks(round), 1, 0});
+        values.append(lp, start_at(round), {model.kept.index(), lp, Time::from_ticks(round), 1, 0});
     for (LpId lp = 0; lp < 30; ++lp) {
       if (lp % 2 == 0) values.roll_back(lp, start_at(round));
       values.commit(lp, start_at(round + 1), mergeable_statistics);
