@@ -138,7 +138,8 @@ def draw_workers(lanes, begin, end, axes):
 
 
 def lp_number(trace, track):
-    return int(trace.tracks[track][0].split()[-1])
+    """Of "LP 5" or "LP 5 (router3)"."""
+    return int(trace.tracks[track][0].split()[1])
 
 
 def draw_lps(trace, events, begin, end, axes):
@@ -164,8 +165,9 @@ def draw_lps(trace, events, begin, end, axes):
             elif flow in sender:
                 axes.plot([sender[flow][0] * factor, time * factor], [lp] * 2,
                           color="#00000059", lw=1.6, zorder=2)
-    lps = sorted({lp_number(trace, event.track) for event in events})
-    axes.set_yticks(lps, [f"LP {lp}" for lp in lps])
+    texts = {lp_number(trace, event.track): trace.tracks[event.track][0] for event in events}
+    lps = sorted(texts)
+    axes.set_yticks(lps, [texts[lp] for lp in lps])
     axes.invert_yaxis()
     axes.set_xlim(begin * factor, end * factor)
     axes.set_xlabel(f"simulated time ({unit})")

@@ -88,6 +88,11 @@ class Model {
   /// Makes one LP. Memory that it allocates belongs to the LP and takes part in rollback. May be
   /// called from several threads at once (for different LPs).
   virtual std::unique_ptr<LogicalProcessBase> create(LpId id) const = 0;
+  /// A name of an LP for people: messages, traces, charts, tables and pages show it, and patterns on
+  /// the command line select LPs by it ("router*"). "": none, and the LP's number is shown. UTF-8
+  /// without control characters, at most 256 bytes. LPs may share a name. Called whenever a name is
+  /// needed, by any thread, and must return the same each time.
+  virtual std::string name_of(LpId) const { return {}; }
   /// A promise for all pairs of different LPs: every event to another LP has at least this delay.
   /// Zero: no promise. A send that breaks the promise is a model fault. Promises for single pairs
   /// are part of the communication graph; if both exist for a pair, both hold.

@@ -21,6 +21,7 @@
 namespace orrery {
 
 class Model;
+struct LpRecording;
 
 /// What a metric keeps; combined by `|`.
 enum class Keep : std::uint8_t {
@@ -72,6 +73,10 @@ class Metric {
     return (static_cast<unsigned>(keep_) & static_cast<unsigned>(one)) != 0;
   }
   bool is_level() const { return keeps(Keep::level); }
+  /// For engines: whether single values are counted beside the summary, in a histogram or a series.
+  bool is_counted() const { return is_counted_; }
+  /// For engines: the LPs of which the run keeps figures of their own; null if of none.
+  const LpRecording* recording() const { return recording_; }
   std::uint32_t index() const { return index_; }
   const std::string& name() const { return name_; }
   const std::string& unit() const { return unit_; }
@@ -85,10 +90,12 @@ class Metric {
 
   std::uint32_t index_, offset_;
   Keep keep_;
+  mutable bool is_counted_;
   // Mutable, since a run may request more than the model declares, also of a constant metric.
   mutable Time observed_from_ = Time::zero();
   mutable Duration interval_ = Duration::zero();
   mutable Time series_end_ = Time::max();
+  mutable const LpRecording* recording_ = nullptr;  ///< not owned: the model may move to a snapshot
   std::string name_, unit_, help_;
 };
 

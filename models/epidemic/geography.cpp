@@ -94,6 +94,12 @@ void Geography::add_ways(std::vector<Pair>& pairs, const Travel& travel) {
   }
 }
 
+std::string Geography::name_of(LpId lp) const {
+  std::string region = regions_[region_of_[lp]].name;
+  if (region.front() >= '0' && region.front() <= '9') region = "region" + region;
+  return region + "." + (is_office(lp) ? "office" : std::to_string(number_in_region(lp)));
+}
+
 std::uint32_t Geography::residents(LpId location) const {
   const Region& region = regions_[region_of_[location]];
   const std::uint64_t evenly = region.people / region.locations;

@@ -62,6 +62,7 @@ class Geography {
   std::uint32_t locations() const { return lp_count() - regions(); }
   orrery::LpId lp_count() const { return static_cast<orrery::LpId>(region_of_.size()); }
 
+  std::string name_of(orrery::LpId lp) const;
   std::uint32_t region_of(orrery::LpId lp) const { return region_of_[lp]; }
   /// Number of the LP in its region: 0 for the first location; the office has the highest.
   std::uint32_t number_in_region(orrery::LpId lp) const {

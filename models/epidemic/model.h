@@ -330,6 +330,8 @@ class Epidemic final : public orrery::Model {
   void prepare() override;
   std::uint64_t lp_count() const override { return geography_.lp_count(); }
   std::unique_ptr<orrery::LogicalProcessBase> create(orrery::LpId id) const override;
+  /// "JFK.3" and "JFK.office", with the code of the airport; "region0.3" on a square.
+  std::string name_of(orrery::LpId id) const override { return geography_.name_of(id); }
   Duration lookahead() const override { return lookahead_; }
   void communication(orrery::CommunicationGraph& graph) const override;
   orrery::Time default_horizon() const override;

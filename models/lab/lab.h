@@ -140,6 +140,7 @@ class Lab final : public Model {
   void prepare() override;
   std::uint64_t lp_count() const override { return check ? 1 : topology_.nodes(); }
   std::unique_ptr<LogicalProcessBase> create(LpId id) const override;
+  std::string name_of(LpId id) const override { return check ? "" : topology_.node(id).name; }
   LpExecution execution_of(LpId id) const override {
     return check || topology_.is_host(id) ? LpExecution::confined
            : topology_.is_terminal(id)    ? LpExecution::committed

@@ -281,6 +281,10 @@ class TrafficModel final : public orrery::Model {
   void prepare() override;
   std::uint64_t lp_count() const override { return net.node_count; }
   std::unique_ptr<orrery::LogicalProcessBase> create(orrery::LpId id) const override;
+  /// "node12", with the number in the network's file.
+  std::string name_of(orrery::LpId id) const override {
+    return "node" + std::to_string(net.label(id));
+  }
   Duration lookahead() const override { return lookahead_; }
   void communication(orrery::CommunicationGraph& graph) const override;
   orrery::Time default_horizon() const override;

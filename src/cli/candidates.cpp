@@ -125,6 +125,13 @@ void add_metrics(Candidates& candidates, const std::string& prefix, const Place&
   }
 }
 
+/// Metrics behind the LPs that the word names, or behind all.
+void add_metrics_of_lps(Candidates& candidates, const std::string& prefix, const Place& place) {
+  const std::size_t dot = candidates.current().rfind('.');
+  const bool has_lps = dot != std::string::npos && dot >= prefix.size();
+  add_metrics(candidates, has_lps ? candidates.current().substr(0, dot + 1) : prefix + "*.", place);
+}
+
 template <class Infos>
 void add_names(Candidates& candidates, const std::string& prefix, const Infos& infos) {
   for (const auto& info : infos) candidates.add(prefix + info.name, info.summary);
@@ -155,6 +162,8 @@ void add_alternative(Candidates& candidates, const std::string& type, const std:
     add_metrics(candidates, prefix, place);
   } else if (type == "METRIC=TIME") {
     add_metrics(candidates, prefix, place, "=");
+  } else if (type == "LPS.METRIC[=TIME]") {
+    add_metrics_of_lps(candidates, prefix, place);
   } else if (type == "CONDITION") {
     add_metrics(candidates, prefix, place, ".");
   } else if (type.starts_with("NAME=")) {

@@ -99,8 +99,7 @@ std::vector<Contender> contenders(const std::vector<const EngineInfo*>& chosen,
 
 /// Removes the engines that cannot run this model, and returns the reasons. Throws UsageError if
 /// the user named such an engine.
-std::vector<std::string> leave_out(const CompareRequest& request, Model& model,
-                                   const RunOptions& options,
+std::vector<std::string> leave_out(const CompareRequest& request, Model& model, RunOptions& options,
                                    std::vector<const EngineInfo*>& chosen) {
   prepare_model(model, options.seed);
   apply_metric_options(model, options);

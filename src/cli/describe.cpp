@@ -22,6 +22,7 @@
 #include "run/containment/faults.h"
 #include "run/engine.h"
 #include "run/execution/lp_executions.h"
+#include "run/options/lp_patterns.h"
 #include "run/options/model_checks.h"
 #include "run/results/metric_options.h"
 
@@ -114,6 +115,12 @@ std::string communication_text(const Model& model) {
   return text + (graph.is_complete() ? ", and no others" : "");
 }
 
+/// "24 (node1, node2, ...)"
+std::string lps_text(const Model& model) {
+  const std::string names = first_names(named_lps(model));
+  return grouped(model.lp_count()) + (names.empty() ? "" : " (" + names + ")");
+}
+
 /// "2 confined, 1 committed"; empty if all LPs are speculative.
 std::string execution_text(const Model& model) {
   return text_of(LpExecutions(model, Promises()));
@@ -129,7 +136,7 @@ void print_defaults(Model& model, const Terminal& terminal) {
     prepare_model(model, 0);
     call_model("its defaults", [&] {
       table.add({"horizon", time_text(model, horizon_of(model)) + " (--until)"});
-      table.add({"LPs", grouped(model.lp_count())});
+      table.add({"LPs", lps_text(model)});
       table.add({"lookahead", duration_text(lookahead_of(model), model.tick_seconds())});
       table.add({"communication", communication_text(model)});
       if (const std::string text = execution_text(model); !text.empty())

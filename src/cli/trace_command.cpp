@@ -13,6 +13,7 @@
 #include "orrery/error.h"
 #include "output/number_text.h"
 #include "output/text_table.h"
+#include "run/options/lp_patterns.h"
 #include "run/options/option_forms.h"
 #include "trace/chart.h"
 #include "trace/difference.h"
@@ -72,7 +73,7 @@ int show(const TraceRequest& request) {
   TraceReader reader(request.words[1]);
   const double tick = reader.facts().tick_seconds;
   trace::ChartRequest chart;
-  chart.scope.lps = trace::read_ranges("--lps", request.lps);
+  if (!request.lps.empty()) chart.scope.lps = read_lps("--lps", request.lps, reader.lps());
   chart.scope.from = trace::read_time("--from", request.from, tick, Time::zero());
   chart.scope.to = trace::read_time("--to", request.to, tick, Time::max());
   if (!request.limit.empty())
@@ -85,11 +86,10 @@ int show(const TraceRequest& request) {
 }
 
 void show_events(const std::string& heading, const std::vector<trace::ReadEvent>& events,
-                 double tick_seconds) {
+                 const TraceReader& reader) {
   if (events.empty()) return;
   print_out("\n{}\n", heading);
-  for (const trace::ReadEvent& event : events)
-    print_out("  {}\n", trace::text_of(event, tick_seconds));
+  for (const trace::ReadEvent& event : events) print_out("  {}\n", trace::text_of(event, reader));
 }
 
 /// Shows parameters and seed where the two runs differ.
@@ -110,22 +110,21 @@ int diff(const TraceRequest& request) {
     return kExitOk;
   }
   const trace::Difference& difference = *found.difference;
-  const double tick = a.facts().tick_seconds;
   print_out("A is {}, B is {}\n", a.path(), b.path());
   show_facts_that_differ(a, b);
   print_out("the same {} committed events, and then\n\n  {}\n\n{}\n", grouped(found.equal),
-            trace::text_of(difference.event(), tick), difference.what);
+            trace::text_of(difference.event(), a), difference.what);
   const auto other = [&](const char* name, const std::optional<trace::ReadEvent>& event) {
     if (!event)
       print_out("  {} has no more events\n", name);
     else
-      print_out("  {} goes on with {}; fingerprint {}\n", name, trace::text_of(*event, tick),
+      print_out("  {} goes on with {}; fingerprint {}\n", name, trace::text_of(*event, a),
                 fingerprint_text(event->fingerprint));
   };
   other("A", difference.a);
   other("B", difference.b);
-  if (difference.cause) show_events("its cause:", {*difference.cause}, tick);
-  show_events("before it at that LP, the same in both:", difference.before, tick);
+  if (difference.cause) show_events("its cause:", {*difference.cause}, a);
+  show_events("before it at that LP, the same in both:", difference.before, a);
   return kExitMismatch;
 }
 
@@ -148,7 +147,8 @@ class TraceCommand final : public Command {
 
   void declare(OptionTable& options) override {
     options.operands("WORDS", request_.words, "'info', 'show' or 'diff', and traces");
-    options.value("--lps", request_.lps, "LPS", "show: these LPs, such as 0..3,7 (as many as fit)");
+    options.value("--lps", request_.lps, "LPS",
+                  "show: these LPs, such as 0..3,7 or 'router*' (as many as fit)");
     options.value("--from", request_.from, "TIME",
                   "show: from this simulated time on (the first event)");
     options.value("--to", request_.to, "TIME", "show: before this simulated time (the last event)");

@@ -10,6 +10,8 @@
 #include "orrery/error.h"
 #include "output/number_text.h"
 #include "run/containment/faults.h"
+#include "run/containment/lp_names.h"
+#include "run/options/lp_patterns.h"
 #include "run/options/option_forms.h"
 #include "trace/lane_exchange.h"
 
@@ -31,7 +33,8 @@ void Tracing::declare(OptionTable& options) {
   options.group("Trace, for ui.perfetto.dev and 'orrery trace'");
   options.value("--trace", path_, "FILE",
                 "Write committed events with their causes, and the activity of each worker");
-  options.value("--trace-lps", lps_, "LPS", "Trace events of these LPs only, such as 0..3,7 (all)");
+  options.value("--trace-lps", lps_, "LPS",
+                "Trace events of these LPs only, such as 0..3,7 or 'router*' (all)");
   options.value("--trace-from", from_, "TIME",
                 "Trace events from this simulated time on (the start)");
   options.value("--trace-to", to_, "TIME", "Trace events before this simulated time (the end)");
@@ -42,10 +45,7 @@ void Tracing::declare(OptionTable& options) {
 TraceScope Tracing::scope(const Model& model) const {
   TraceScope traced;
   const double tick = model.tick_seconds();
-  traced.lps = trace::read_ranges("--trace-lps", lps_);
-  if (!traced.lps.empty() && traced.lps.back().second >= model.lp_count())
-    throw UsageError(fmt::format("--trace-lps: there is no LP {}; the model has {}, from 0 on",
-                                 traced.lps.back().second, model.lp_count()));
+  traced.lps = read_lps("--trace-lps", lps_, named_lps(model));
   traced.from = trace::read_time("--trace-from", from_, tick, Time::zero());
   traced.to = trace::read_time("--trace-to", to_, tick, Time::max());
   if (traced.to <= traced.from)
@@ -66,8 +66,13 @@ void Tracing::prepare(RunState& run) {
   if (path_.empty()) return refuse_without_trace();
   const RunOptions& options = run.record.options;
   const Model& model = run.model();
-  facts_ = {run.chosen.name,      parameters_of(model), options.seed,
-            model.tick_seconds(), model.lp_count(),     scope(model)};
+  facts_ = {run.chosen.name,
+            parameters_of(model),
+            options.seed,
+            model.tick_seconds(),
+            model.lp_count(),
+            scope(model),
+            [&model](LpId lp) { return lp_text(model, lp); }};
   most_bytes_ = size_.empty() ? kUsualBytes
                               : option_forms::bytes(kLeastBytes, {}, "such as 64MiB or 1GiB")
                                     .read({"--trace-size", size_});

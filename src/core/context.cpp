@@ -41,7 +41,7 @@ void OutputContext::record(const Metric& metric, double value) {
   if (reversing_) [[unlikely]]
     save_before(&summary, sizeof summary);
   summary.add(value);
-  if (MergeableStatistics::counts(metric)) add_observation(metric, value, 0);
+  if (metric.is_counted()) add_observation(metric, value, 0);
 }
 
 void OutputContext::level(const Metric& metric, double value) {
@@ -54,7 +54,7 @@ void OutputContext::level(const Metric& metric, double value) {
     save_before(&level, sizeof level);
   const double before = level.value;
   level.set(value, now_, metric.observed_from());
-  if (MergeableStatistics::counts(metric)) add_observation(metric, value, before);
+  if (metric.is_counted()) add_observation(metric, value, before);
 }
 
 /// Not inlined, so that values that are only summed up do not pay for its stack frame.
@@ -63,7 +63,7 @@ void OutputContext::level(const Metric& metric, double value) {
   if (now_ >= metric.series_end()) [[unlikely]]
     throw ModelFault("the series of metric '" + metric.name() +
                      "' has come to its 1048576th interval; give it longer ones");
-  observe({metric.index(), now_, value, before});
+  observe({metric.index(), self_, now_, value, before});
 }
 
 void OutputContext::observe(const Observation&) {}

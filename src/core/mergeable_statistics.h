@@ -13,10 +13,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "core/histogram.h"
+#include "core/lp_recording.h"
 #include "core/series.h"
 #include "orrery/model.h"
 #include "orrery/time.h"
@@ -26,6 +29,7 @@ namespace orrery {
 /// A recorded value of a metric with a histogram or a series, or a change of a level.
 struct Observation {
   std::uint32_t metric;
+  LpId lp;
   Time time;
   double value;
   double before;  ///< the LP's previous level
@@ -35,10 +39,6 @@ class MergeableStatistics {
  public:
   explicit MergeableStatistics(const Model& model);
 
-  /// Whether the metric has a histogram or a series.
-  static bool counts(const Metric& metric) {
-    return metric.keeps(Keep::histogram) || metric.has_series();
-  }
   /// Whether no metric of the model has a histogram or a series.
   bool is_idle() const { return one_.empty(); }
 
@@ -47,12 +47,16 @@ class MergeableStatistics {
     One& one = one_[observation.metric];
     if (one.has_histogram) one.histogram.add(observation.value);
     if (one.series.is_kept()) add_to_series(one.series, observation);
+    if (one.recording != nullptr) [[unlikely]]
+      one.add_of_lp(observation);
   }
   void merge(const MergeableStatistics& other);
 
   /// Of a metric that keeps a histogram, or a series.
   const Histogram& histogram(const Metric& metric) const { return one_[metric.index()].histogram; }
   const Series& series(const Metric& metric) const { return one_[metric.index()].series; }
+  /// Of a metric with a recording that has series: those of the LPs that have recorded the metric.
+  std::map<LpId, const Series*> lp_series(const Metric& metric) const;
   std::size_t bytes() const;
 
   // For transfer to another process of the same build.
@@ -66,10 +70,20 @@ class MergeableStatistics {
   struct alignas(64) One {
     explicit One(const Metric& metric)
         : has_histogram(metric.keeps(Keep::histogram)),
-          series(metric.interval(), metric.is_level()) {}
+          series(metric.interval(), metric.is_level()),
+          recording(has_series_of_lps(metric) ? metric.recording() : nullptr) {}
+    static bool has_series_of_lps(const Metric& metric) {
+      return metric.recording() != nullptr && metric.recording()->has_series();
+    }
+    void add_of_lp(const Observation& observation);
+    Series& series_of(LpId lp);
+    std::span<const std::uint64_t> merge_lp_words(std::span<const std::uint64_t> words);
+
     bool has_histogram;
     Histogram histogram;
     Series series;
+    const LpRecording* recording;  ///< null: no LP has a series of its own
+    std::unordered_map<LpId, Series> lp_series;
   };
   static void add_to_series(Series& series, const Observation& observation);
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "core/lp_recording.h"
 #include "orrery/model.h"
 #include "orrery/results.h"
 #include "orrery/time.h"
@@ -18,6 +19,12 @@ struct ModelAccess {
   // Call after Model::prepare: requests of the run beyond the model's declarations.
   static void observe_from(const Metric& metric, Time from) { metric.observed_from_ = from; }
   static void keep_series(const Metric& metric, Duration interval) { metric.set_series(interval); }
+  /// `recording`: null, or must live until the results of the run are written.
+  static void record_lps(const Metric& metric, const LpRecording* recording) {
+    metric.recording_ = recording;
+    metric.is_counted_ = metric.keeps(Keep::histogram) || metric.has_series() ||
+                         (recording != nullptr && recording->has_series());
+  }
 };
 
 }  // namespace orrery

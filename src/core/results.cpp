@@ -18,6 +18,7 @@ Metric::Metric(Model& model, std::string name, std::string unit, std::string hel
     : index_(static_cast<std::uint32_t>(model.metrics_.size())),
       offset_(model.metric_bytes_),
       keep_(keep),
+      is_counted_(keeps(Keep::histogram)),
       name_(std::move(name)),
       unit_(std::move(unit)),
       help_(std::move(help)) {
@@ -34,6 +35,7 @@ void Metric::set_series(Duration interval) const {
     throw UsageError("metric '" + name_ + "': an interval of its series lasts " +
                      std::to_string(interval.ticks()) + " ticks; 1 or more are needed");
   interval_ = interval;
+  is_counted_ = true;
   std::int64_t end;
   series_end_ = __builtin_mul_overflow(interval.ticks(), kMostIntervals, &end)
                     ? Time::max()

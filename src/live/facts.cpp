@@ -1,10 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "live/facts.h"
 
+#include "live/lp_map.h"
 #include "output/report.h"
 #include "run/containment/faults.h"
+#include "run/containment/lp_names.h"
 
 namespace orrery::live {
+
+namespace {
+
+/// Nothing if no LP has a name.
+std::vector<std::string> names_for_map(const Model& model) {
+  std::vector<std::string> names;
+  if (model.lp_count() > LpMap::kMostCells) return names;
+  bool any = false;
+  for (LpId lp = 0; lp < model.lp_count(); ++lp) {
+    names.push_back(lp_name(model, lp));
+    any = any || !names.back().empty();
+  }
+  if (!any) names.clear();
+  return names;
+}
+
+}  // namespace
 
 Facts Facts::of(const RunRecord& record) {
   Facts facts;
@@ -24,6 +43,7 @@ Facts Facts::of(const RunRecord& record) {
   facts.engine = record.engine;
   facts.workers = record.options.workers;
   facts.ranks = record.options.place.ranks;
+  facts.lp_names = names_for_map(model);
   facts.horizon_seconds = static_cast<double>(record.options.until.ticks()) * model.tick_seconds();
   facts.horizon = time_text(model, record.options.until);
   return facts;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "output/run_record.h"
 #include "page/run_folder.h"
@@ -19,6 +20,7 @@ struct Facts {
   std::string engine;
   unsigned workers = 0;  ///< as given; 0: the engine's choice
   unsigned ranks = 1;
+  std::vector<std::string> lp_names;  ///< of models whose map has a cell for each LP; or empty
   double horizon_seconds = 0;
   std::string horizon;   ///< as a time
   std::string no_looks;  ///< the reason why there are no looks; empty: there are looks

@@ -105,6 +105,9 @@ std::string page_of(const Facts& facts, const std::string& nonce) {
   const std::string command = page::command_text(facts.run.report);
   if (!command.empty()) text += fmt::format("<p><code>{}</code></p>\n", escaped(command));
   text += kDialog;
+  if (!facts.lp_names.empty())
+    text += fmt::format("<div id=\"names\" hidden>{}</div>\n",
+                        escaped(page::Json(facts.lp_names).dump()));
   return text +
          fmt::format("<script nonce=\"{}\">{}</script>\n</body>\n</html>\n", nonce, kPageScript);
 }

@@ -10,6 +10,7 @@ namespace orrery::live {
 inline constexpr const char* kPageScript = R"js('use strict';
 const by = id => document.getElementById(id);
 const shown = {};
+const names = by('names') ? JSON.parse(by('names').textContent) : [];
 let map = null, look = 0, owners = false, failures = 0, asked = false;
 
 // ---- What comes ready
@@ -139,7 +140,7 @@ function hover(event) {
   const all = map.sent.reduce((sum, one) => sum + one, 0);
   const owner = map.owner[cell] < map.owners ? `${map.owned_by} ${map.owner[cell]}`
                                              : `several ${map.owned_by}s`;
-  by('hover').textContent = (first === last ? `LP ${first}` : `LPs ${first} to ${last}`) +
+  by('hover').textContent = (first === last ? `LP ${first}${names[first] ? ` (${names[first]})` : ''}` : `LPs ${first} to ${last}`) +
       `: ${map.sent[cell].toLocaleString('en')} events sent, ${number(rate(cell))}/s of an LP, ` +
       `${(100 * map.sent[cell] / Math.max(all, 1)).toPrecision(2)} % of all` +
       (map.owners > 1 ? `, ${owner}` : '');

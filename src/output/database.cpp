@@ -25,6 +25,7 @@ constexpr const char* kMetaTables = R"(
   CREATE TABLE orrery_series (metric TEXT, begin_ticks INTEGER, end_ticks INTEGER, count INTEGER,
                               sum REAL, mean REAL, minimum REAL, maximum REAL, total REAL,
                               PRIMARY KEY (metric, begin_ticks));
+  CREATE TABLE orrery_lp_tables (table_name TEXT PRIMARY KEY, metric TEXT, kind TEXT);
   CREATE TABLE orrery_results (name TEXT PRIMARY KEY, unit TEXT, help TEXT, value);
   CREATE TABLE orrery_columns (table_name TEXT, column_name TEXT, type TEXT, unit TEXT,
                                PRIMARY KEY (table_name, column_name));
@@ -50,26 +51,38 @@ Database::Database(std::string path, const Model& model)
   for (const Table* table : model_.tables()) create_table(*table);
 }
 
-void Database::create_table(const Table& table) {
-  std::string columns = "time_ticks INTEGER, lp INTEGER";
-  std::string places = "?, ?";
-  for (const Column& column : table.columns()) {
-    columns += fmt::format(", {} {}", sql_name(column.name), sql_type(column.type));
-    places += ", ?";
+/// Makes and describes a table, and returns the insertion of a row.
+SqliteStatement Database::create_table(const std::string& name,
+                                       const std::vector<Column>& columns) {
+  std::string definitions, places;
+  for (const Column& column : columns) {
+    const char* const comma = places.empty() ? "" : ", ";
+    definitions += fmt::format("{}{} {}", comma, sql_name(column.name), sql_type(column.type));
+    places += fmt::format("{}?", comma);
+    insert("INSERT INTO orrery_columns VALUES (?, ?, ?, ?)",
+           {name, column.name, name_of(column.type), column.unit}, {});
   }
-  file_.execute(fmt::format("CREATE TABLE {} ({})", sql_name(table.name()), columns));
-  inserts_.emplace_back(file_,
-                        fmt::format("INSERT INTO {} VALUES ({})", sql_name(table.name()), places));
-  describe_columns(table);
+  file_.execute(fmt::format("CREATE TABLE {} ({})", sql_name(name), definitions));
+  return {file_, fmt::format("INSERT INTO {} VALUES ({})", sql_name(name), places)};
 }
 
-void Database::describe_columns(const Table& table) {
-  const char* sql = "INSERT INTO orrery_columns VALUES (?, ?, ?, ?)";
-  insert(sql, {table.name(), "time_ticks", "integer", "ticks"}, {});
-  insert(sql, {table.name(), "lp", "integer", ""}, {});
-  for (const Column& column : table.columns()) {
-    insert(sql, {table.name(), column.name, name_of(column.type), column.unit}, {});
-  }
+void Database::create_table(const Table& table) {
+  std::vector<Column> columns = {{"time_ticks", ColumnType::integer, "ticks"},
+                                 {"lp", ColumnType::integer}};
+  columns.insert(columns.end(), table.columns().begin(), table.columns().end());
+  inserts_.push_back(create_table(table.name(), columns));
+}
+
+void Database::write(const LpResultTable& table) {
+  insert("INSERT INTO orrery_lp_tables VALUES (?, ?, ?)", {table.name, table.metric, table.kind},
+         {});
+  SqliteStatement insert_row = create_table(table.name, table.columns);
+  table.for_each_row([&insert_row](std::span<const LpCell> cells) {
+    int place = 0;
+    for (const LpCell& cell : cells)
+      std::visit([&](const auto& value) { insert_row.bind(++place, value); }, cell);
+    insert_row.run();
+  });
 }
 
 void Database::write(const Row& row) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "output/lp_tables.h"
 #include "output/row_store.h"
 #include "output/run_record.h"
 #include "output/sqlite.h"
@@ -21,12 +22,14 @@ class Database {
   Database(std::string path, const Model& model);
 
   void write(const Row& row);
+  /// Adds a table of single LPs with its rows.
+  void write(const LpResultTable& table);
   /// Adds the rest of the record and writes everything to the disk.
   void finish(const RunRecord& record);
 
  private:
   void create_table(const Table& table);
-  void describe_columns(const Table& table);
+  SqliteStatement create_table(const std::string& name, const std::vector<Column>& columns);
   void write_record(const RunRecord& record);
   void write_series(const Metric& metric, const RunResult& result);
   void write_histogram(const Metric& metric, const Histogram& histogram);

@@ -8,6 +8,7 @@
 #include "core/duration_text.h"
 #include "output/number_text.h"
 #include "output/text_table.h"
+#include "run/containment/lp_names.h"
 
 namespace orrery {
 namespace {
@@ -19,7 +20,8 @@ using Json = nlohmann::ordered_json;
 /// limit.
 std::pair<std::string, std::string> promise_cells(const Model& model, const EdgeKind& kind) {
   if (kind.to_itself) return {"free", ""};
-  const std::string pair = fmt::format(" (LP {} to {})", kind.from, kind.to);
+  const std::string pair =
+      fmt::format(" ({} to {})", lp_text(model, kind.from), lp_number_text(model, kind.to));
   if (!kind.declared) return {"no edge" + pair, "broken"};
   if (*kind.declared == Duration::zero()) return {"nothing", ""};
   return {duration_text(*kind.declared, model.tick_seconds()) + pair,

@@ -12,6 +12,7 @@
 #include "core/modules.h"
 #include "output/batch_means.h"
 #include "output/edge_view.h"
+#include "output/lp_tables.h"
 #include "output/metric_figures.h"
 #include "output/number_text.h"
 #include "run/containment/faults.h"
@@ -94,6 +95,18 @@ Json batches_json(const Metric& metric, const RunRecord& record, std::string& wh
       {"correlation", means->correlation}};
 }
 
+/// What --record keeps of single LPs: which tables have it, and of how many LPs.
+Json of_lps_json(const Metric& metric, const RunResult& result) {
+  const LpFigures& figures = result.lp_figures[metric.index()];
+  Json json = {{"recorded", metric.is_level() ? figures.levels.size() : figures.values.size()},
+               {"selected", count_of(metric.recording()->lps)},
+               {"table", lp_table_name(metric)}};
+  if (!metric.recording()->has_series()) return json;
+  json["series_table"] = lp_series_name(metric);
+  json["series_interval_ticks"] = metric.recording()->interval.ticks();
+  return json;
+}
+
 /// The periods of a run that changed its engine.
 Json periods_json(const std::vector<EnginePeriod>& periods) {
   Json json = Json::array();
@@ -171,6 +184,7 @@ Json report_metrics(const RunRecord& record) {
     }
     if (metric.keeps(Keep::histogram)) one["quantile_error"] = Histogram::kRelativeError;
     if (metric.has_series()) one["series_interval_ticks"] = metric.interval().ticks();
+    if (metric.recording() != nullptr) one["of_lps"] = of_lps_json(metric, record.result);
   }
   for (const Metric* metric : batched_metrics(*record.model, record.options)) {
     if (!json.contains(metric->name())) continue;

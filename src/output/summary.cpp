@@ -3,15 +3,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <span>
 
 #include "output/batch_means.h"
 #include "output/edge_view.h"
+#include "output/lp_tables.h"
 #include "output/metric_figures.h"
 #include "output/number_text.h"
 #include "output/text_table.h"
 #include "run/containment/faults.h"
+#include "run/containment/lp_names.h"
 #include "run/results/metric_options.h"
 
 namespace orrery {
@@ -58,6 +63,13 @@ std::string derived_table(const RunRecord& record, const Terminal& terminal) {
                value.text.value_or(std::isnan(value.value) ? "-" : number_text(value.value)),
                unit_text(value.unit), value.help});
   return table.text(terminal);
+}
+
+std::uint64_t updates_of(const Summary& summary) {
+  return summary.count;
+}
+std::uint64_t updates_of(const LevelSummary& level) {
+  return level.changes;
 }
 
 std::string figure_cell(const std::vector<MetricFigure>& figures, std::string_view name) {
@@ -115,6 +127,66 @@ std::string batches_table(const RunRecord& record, const Terminal& terminal) {
   return table.empty() ? "" : table.text(terminal) + warnings;
 }
 
+/// Whether the means of LPs tell them apart; not if each value is 1, as in a metric that counts.
+template <class Figures>
+bool have_different_means(const Figures& figures) {
+  return std::any_of(figures.begin(), figures.end(), [&figures](const auto& one) {
+    return one.second.mean() != figures.front().second.mean();
+  });
+}
+
+/// The places of the LPs with the highest means, or the highest counts if all means are equal.
+template <class Figures>
+std::vector<std::size_t> highest_first(const Figures& figures, bool by_mean) {
+  std::vector<std::size_t> order(figures.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto figure = [&figures, by_mean](std::size_t i) {
+    const auto& one = figures[i].second;
+    const double value = by_mean ? one.mean() : static_cast<double>(updates_of(one));
+    return std::isnan(value) ? -std::numeric_limits<double>::infinity() : value;
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&figure](std::size_t a, std::size_t b) { return figure(a) > figure(b); });
+  return order;
+}
+
+/// Some LPs of one recording.
+template <class Figures>
+std::string highest_lps(const Metric& metric, const Model& model, const Figures& figures,
+                        const Terminal& terminal) {
+  constexpr std::size_t kShown = 10;
+  const bool by_mean = have_different_means(figures);
+  std::vector<std::size_t> order = highest_first(figures, by_mean);
+  order.resize(std::min(order.size(), kShown));
+  TextTable table({{metric.name() + " of LPs"},
+                   {"count", Align::right},
+                   {"mean", Align::right},
+                   {"deviation", Align::right},
+                   {"minimum", Align::right},
+                   {"maximum", Align::right},
+                   {"unit"}});
+  for (const std::size_t i : order) {
+    const auto& [lp, one] = figures[i];
+    std::vector<std::string> cells = {lp_text(model, lp), grouped(updates_of(one))};
+    for (const double value : {one.mean(), one.deviation(), one.minimum, one.maximum})
+      cells.push_back(std::isnan(one.mean()) ? "-" : number_text(value));
+    cells.push_back(unit_text(metric.unit()));
+    table.add(std::move(cells));
+  }
+  if (figures.size() <= kShown) return table.text(terminal);
+  return table.text(terminal) +
+         fmt::format("  the highest {} of {} LPs; with --out, table {} has all\n",
+                     by_mean ? "means" : "counts", grouped(figures.size()), lp_table_name(metric));
+}
+
+std::string lp_figure_table(const Metric& metric, const RunRecord& record,
+                            const Terminal& terminal) {
+  if (metric.recording() == nullptr || metric.index() >= record.result.lp_figures.size()) return "";
+  const LpFigures& figures = record.result.lp_figures[metric.index()];
+  return metric.is_level() ? highest_lps(metric, *record.model, figures.levels, terminal)
+                           : highest_lps(metric, *record.model, figures.values, terminal);
+}
+
 std::string metric_tables(const RunRecord& record, const Terminal& terminal) {
   std::string text;
   const auto add = [&](const std::string& table) {
@@ -122,6 +194,8 @@ std::string metric_tables(const RunRecord& record, const Terminal& terminal) {
   };
   for (const FigureGroup& group : figure_groups()) add(figure_table(record, terminal, group));
   add(batches_table(record, terminal));
+  for (const Metric* metric : record.model->metrics())
+    add(lp_figure_table(*metric, record, terminal));
   return text;
 }
 

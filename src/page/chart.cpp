@@ -70,6 +70,7 @@ class Drawing {
       y_range_.take(0), y_range_.take(bar.height);
     }
     if (empty()) return;
+    take(chart_.limits);
     if (chart_.from_zero) y_range_.take(0);
     plot_.y = scale_of(y_range_.low, y_range_.high, kHeight - kBottom, kTop, kTicksUp);
     plot_.y.whole = chart_.whole_y;

@@ -53,7 +53,8 @@ struct Chart {
   std::vector<Bar> bars = {};
   std::vector<Marker> markers = {};
   std::vector<Stretch> stretches = {};
-  bool from_zero = true;  ///< the vertical axis begins at 0
+  std::vector<Point> limits = {};  ///< both axes contain them, so that charts can be compared
+  bool from_zero = true;           ///< the vertical axis begins at 0
   bool logarithmic_x = false;
   bool whole_x = false, whole_y = false;  ///< marks only at whole numbers
 };

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "output/sqlite.h"
+#include "page/lp_results.h"
 
 namespace orrery::page {
 namespace {
@@ -203,8 +204,14 @@ void read_table(const SqliteFile& database, TablePreview& table) {
 }
 
 void read_tables(const SqliteFile& database, RunFolder& run) {
+  const std::string others =
+      database.has_table("orrery_lp_tables")
+          ? "WHERE table_name NOT IN (SELECT table_name FROM orrery_lp_tables) "
+          : "";
   SqliteStatement query(
-      database, "SELECT table_name, column_name, type, unit FROM orrery_columns ORDER BY rowid");
+      database, fmt::format("SELECT table_name, column_name, type, unit FROM orrery_columns "
+                            "{}ORDER BY rowid",
+                            others));
   while (query.next()) {
     if (run.tables.empty() || run.tables.back().name != query.text(0))
       run.tables.push_back({query.text(0), {}, {}, 0, {}});
@@ -229,6 +236,7 @@ void read_results(const std::string& path, RunFolder& run) {
     read_tables(database, run);
     if (database.has_table("orrery_histograms")) read_histograms(database, run);
     if (database.has_table("orrery_series")) read_series(database, run);
+    if (database.has_table("orrery_lp_tables")) read_lp_results(database, run);
   } catch (const std::runtime_error& error) {
     run.remarks.push_back(fmt::format(
         "results.sqlite cannot be read ({}), so some of it is missing here", error.what()));

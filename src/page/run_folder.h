@@ -41,6 +41,37 @@ struct TablePreview {
   std::vector<Course> courses;
 };
 
+/// A figure of an LP, or the mean of several neighbours in the order of numbers.
+struct LpBar {
+  std::string text;  ///< "LP 5 (router3)", "LPs 5 to 9"
+  std::optional<double> value;
+};
+
+struct LpFigure {
+  std::string text;
+  double count = 0;
+  std::optional<double> mean, deviation, minimum, maximum;
+};
+
+/// The shown figure of some neighbouring LPs in some neighbouring intervals.
+struct LpMean {
+  std::size_t row = 0, column = 0;
+  double value = 0;
+};
+
+/// What --record has kept of the LPs of one metric, as far as a page shows it.
+struct OfLps {
+  std::uint64_t lps = 0;          ///< that have recorded the metric
+  std::string figure = "mean";    ///< shown by pictures; "count" if all means are equal
+  std::vector<LpBar> bars;        ///< of all LPs, by number
+  std::vector<LpFigure> highest;  ///< the LPs with the highest of these figures
+  std::vector<std::pair<std::string, std::vector<SeriesPoint>>> courses;  ///< of those of them
+  std::vector<std::string> rows;  ///< of the heat map of the series: the texts of their LPs
+  std::size_t columns = 0;
+  std::vector<LpMean> cells;
+  double begin_ticks = 0, end_ticks = 0;  ///< of the series
+};
+
 struct Picture {
   std::string name, media_type, base64;
 };
@@ -51,6 +82,7 @@ struct RunFolder {
   std::map<std::string, std::string> parameter_help;
   std::map<std::string, std::vector<Counted>> histograms;  ///< by metric
   std::map<std::string, std::vector<SeriesPoint>> series;  ///< by metric
+  std::map<std::string, OfLps> of_lps;                     ///< by metric
   std::vector<TablePreview> tables;
   std::vector<Picture> pictures;
   std::vector<std::string> remarks;  ///< parts that could not be read

@@ -7,6 +7,7 @@
 #include "output/number_text.h"
 #include "page/document.h"
 #include "page/findings.h"
+#include "page/lp_charts.h"
 #include "page/markup.h"
 #include "page/metrics.h"
 #include "page/pictures.h"
@@ -298,6 +299,7 @@ std::string page_of_run(const RunFolder& run) {
                       {"Parameters", parameters_markup(run)},
                       {"Results", results_markup(run.report)},
                       {"Metrics", figures_markup(run.report) + metric_charts(runs)},
+                      {"Single LPs", lp_markup(run)},
                       {"Tables", tables_markup(run)},
                       {"Pictures", pictures_markup(run.pictures)},
                       {"The engine over time", engine_markup(run.report, runs)}});

@@ -136,6 +136,7 @@ struct RunResult {
   unsigned ranks = 1;                   ///< the other fields are complete at rank 0 only
   std::vector<Summary> metrics;         ///< in the model's order
   std::vector<LevelSummary> levels;     ///< in the same order; empty if the run has no metrics
+  std::vector<LpFigures> lp_figures;    ///< likewise; of the LPs of a metric's recording
   std::optional<MergeableStatistics>
       mergeable_statistics;           ///< histograms and series; empty likewise
   std::vector<Statistic> statistics;  ///< of the engine

@@ -14,7 +14,7 @@ namespace orrery::trace {
 namespace {
 
 constexpr unsigned kUsualWidth = 100, kTimeWidth = 15, kTextWidth = 30;
-constexpr std::size_t kLeastColumn = 7, kMostColumn = 12;
+constexpr std::size_t kLeastColumn = 7, kMostColumn = 12, kMostNamedColumn = 20;
 
 /// Characters of lifelines and arrows.
 struct Strokes {
@@ -92,14 +92,22 @@ void find_causes(TraceReader& reader, Selection& selection) {
 
 class Chart {
  public:
-  Chart(const Selection& selection, double tick_seconds, const Terminal& terminal)
+  Chart(const Selection& selection, const TraceReader& reader, const Terminal& terminal)
       : columns_(selection.columns),
-        tick_seconds_(tick_seconds),
+        reader_(reader),
+        tick_seconds_(reader.facts().tick_seconds),
         strokes_(terminal.utf8 ? kUtf8 : kAscii) {
+    std::size_t longest = kMostColumn;
+    const NamedLps lps = reader.lps();
+    for (const LpId lp : columns_) {
+      const std::string name = lps.name_of(lp);
+      headings_.push_back(name.empty() ? fmt::format("LP {}", lp) : name);
+      longest = std::clamp(display_width(headings_.back()) + 1, longest, kMostNamedColumn);
+    }
     for (const Shown& one : selection.events)
       time_width_ = std::max(time_width_, time_of(one.event).size());
     if (!columns_.empty())
-      column_width_ = std::clamp(room(terminal) / columns_.size(), kLeastColumn, kMostColumn);
+      column_width_ = std::clamp(room(terminal) / columns_.size(), kLeastColumn, longest);
   }
 
   static std::size_t most_columns(const Terminal& terminal) {
@@ -108,9 +116,9 @@ class Chart {
 
   std::string heading() const {
     std::string text = fmt::format("{:>{}}  ", "time", time_width_);
-    for (const LpId lp : columns_) {
-      const std::string name = fmt::format("LP {}", lp);
-      text += fmt::format("{:<{}}", name.substr(0, column_width_ - 1), column_width_);
+    for (const std::string& one : headings_) {
+      const std::string shown = end_of(one, column_width_ - 1);
+      text += shown + std::string(column_width_ - display_width(shown), ' ');
     }
     return text;
   }
@@ -129,6 +137,15 @@ class Chart {
   static std::size_t room(const Terminal& terminal) {
     const std::size_t width = terminal.width == 0 ? kUsualWidth : terminal.width;
     return width - std::min<std::size_t>(width, kTimeWidth + kTextWidth);
+  }
+  /// A name that is too long keeps its end, where names differ.
+  static std::string end_of(const std::string& name, std::size_t width) {
+    if (display_width(name) <= width) return name;
+    std::size_t begin = 0;
+    while (display_width(std::string_view(name).substr(begin)) >= width) do
+        ++begin;
+      while ((static_cast<unsigned char>(name[begin]) & 0xc0) == 0x80);
+    return "~" + name.substr(begin);
   }
   std::string time_of(const ReadEvent& event) const {
     return duration_text(event.key.time() - Time::zero(), tick_seconds_);
@@ -163,7 +180,7 @@ class Chart {
   std::string description(const Shown& shown) const {
     const ReadEvent& event = shown.event;
     std::string text(event.type);
-    if (!column_of(event.key.sender())) text += fmt::format(" from LP {}", event.key.sender());
+    if (!column_of(event.key.sender())) text += " from " + reader_.lp_text(event.key.sender());
     if (shown.cause)
       text += shown.cause->is_start() ? ", sent at the start"
                                       : fmt::format(", sent at {}", time_of(*shown.cause));
@@ -171,6 +188,8 @@ class Chart {
   }
 
   const std::vector<LpId>& columns_;
+  std::vector<std::string> headings_;
+  const TraceReader& reader_;
   const double tick_seconds_;
   const Strokes& strokes_;
   std::size_t time_width_ = 4, column_width_ = kLeastColumn;
@@ -184,7 +203,7 @@ std::string draw_chart(TraceReader& reader, const ChartRequest& request, const T
   Selection selection = select(reader, request, Chart::most_columns(terminal));
   if (selection.events.empty()) return "no event of the trace is of these LPs and times";
   find_causes(reader, selection);
-  Chart chart(selection, reader.facts().tick_seconds, terminal);
+  Chart chart(selection, reader, terminal);
   line(chart.heading());
   for (const Shown& one : selection.events) line(chart.line(one));
   std::string note;

@@ -85,7 +85,7 @@ std::uint64_t CommittedEvents::bytes_of(const Stored& event) {
     bytes += kEndBytes + varint_bytes(static_cast<std::uint64_t>(event.duration_ticks));
   if (event.lp < lps_seen_.size() && !lps_seen_[event.lp]) {
     lps_seen_[event.lp] = true;
-    bytes += kTrackBytes;
+    bytes += kTrackBytes + facts_.lp_text(event.lp).size();
   }
   return bytes;
 }
@@ -173,7 +173,7 @@ class CommittedPackets {
     const std::uint64_t now = scale_.timestamp(ticks);
     if (!seen_[event.lp]) {
       seen_[event.lp] = true;
-      packets_.add_track(text_, kFirstLpTrack + event.lp, kLpsTrack, fmt::format("LP {}", event.lp),
+      packets_.add_track(text_, kFirstLpTrack + event.lp, kLpsTrack, all_.facts_.lp_text(event.lp),
                          event.lp);
     }
     close(event.lp, now);

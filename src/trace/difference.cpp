@@ -116,11 +116,13 @@ std::uint64_t add_event(std::uint64_t hash, const ReadEvent& event) {
   return fingerprint::add_bytes(hash, event.type.data(), event.type.size());
 }
 
-std::string text_of(const ReadEvent& event, double tick_seconds) {
-  if (event.is_start()) return fmt::format("LP {}, start of the run", event.lp);
-  return fmt::format("LP {}, {} at {} (tick {}), send {} of LP {}", event.lp, event.type,
-                     duration_text(event.key.time() - Time::zero(), tick_seconds),
-                     event.key.time().ticks(), event.key.sequence(), event.key.sender());
+std::string text_of(const ReadEvent& event, const TraceReader& reader) {
+  const std::string who = reader.lp_text(event.lp);
+  if (event.is_start()) return who + ", start of the run";
+  return fmt::format("{}, {} at {} (tick {}), send {} of {}", who, event.type,
+                     duration_text(event.key.time() - Time::zero(), reader.facts().tick_seconds),
+                     event.key.time().ticks(), event.key.sequence(),
+                     reader.lp_text(event.key.sender()));
 }
 
 }  // namespace orrery::trace

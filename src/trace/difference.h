@@ -38,7 +38,7 @@ Comparison compare(TraceReader& a, TraceReader& b);
 /// no difference have the same hash; others have it only by chance.
 std::uint64_t add_event(std::uint64_t hash, const ReadEvent& event);
 
-/// "LP 5, Arrival at 12.5 s (tick 12500), send 7 of LP 3"
-std::string text_of(const ReadEvent& event, double tick_seconds);
+/// "LP 5 (router3), Arrival at 12.5 s (tick 12500), send 7 of LP 3"; `reader`: of the event's file.
+std::string text_of(const ReadEvent& event, const TraceReader& reader);
 
 }  // namespace orrery::trace

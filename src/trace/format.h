@@ -15,10 +15,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/lp_text.h"
 #include "run/execution/trace_recorder.h"
 
 namespace orrery::trace {
@@ -108,6 +110,8 @@ struct Facts {
   double tick_seconds = 1e-9;
   std::uint64_t lps = 0;
   TraceScope scope;
+  /// The text of an LP, "LP 5 (router3)", when a file is written; readers have TraceReader::lp_text.
+  std::function<std::string(LpId)> lp_text = [](LpId lp) { return orrery::lp_text(lp, ""); };
 };
 
 /// Reads a simulated time from an option; `otherwise` for an empty text. Throws UsageError.
@@ -115,8 +119,6 @@ Time read_time(const std::string& flag, const std::string& text, double tick_sec
                Time otherwise);
 
 /// "0..3,7"; "all".
-std::string text_of(const std::vector<TraceScope::Range>& lps);
-/// Reads the text of text_of(). Throws UsageError that names `flag`.
-std::vector<TraceScope::Range> read_ranges(const std::string& flag, const std::string& text);
+std::string text_of(const LpRanges& lps);
 
 }  // namespace orrery::trace

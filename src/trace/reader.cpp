@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <sstream>
 
@@ -131,14 +132,36 @@ struct Packet {
         case field::kInterned:
           interned = reader.get_view();
           break;
+        case field::kTrackDescriptor:
+          track = reader.get_view();
+          break;
         default:
           reader.skip();
       }
     }
   }
   std::uint32_t sequence = 0;
-  data_view event, interned;
+  data_view event, interned, track;
 };
+
+/// The name of an LP in the name of its track, "LP 5 (router3)"; "" for other tracks and LPs.
+std::pair<LpId, std::string> named_lp_of(data_view track) {
+  std::uint64_t uuid = 0;
+  std::string_view text;
+  for (CheckedReader reader(track); reader.next();) {
+    if (reader.tag() == field::kUuid)
+      uuid = reader.get_uint64();
+    else if (reader.tag() == field::kTrackName)
+      text = view_of(reader.get_view());
+    else
+      reader.skip();
+  }
+  const auto lp = static_cast<LpId>(uuid - kFirstLpTrack);
+  const std::string begin = lp_text(lp, "") + " (";
+  if (uuid < kFirstLpTrack || !text.starts_with(begin) || !text.ends_with(')')) return {};
+  text = text.substr(begin.size(), text.size() - begin.size() - 1);
+  return {lp, std::string(mistake_in_name(text).empty() ? text : "")};
+}
 
 struct TrackEvent {
   explicit TrackEvent(data_view event) {
@@ -361,6 +384,35 @@ void TraceReader::read_tail_note(Note note, std::uint64_t number) {
     default:
       break;
   }
+}
+
+const std::unordered_map<LpId, std::string>& TraceReader::lp_names() const {
+  if (lp_names_) return *lp_names_;
+  return lp_names_.emplace(guarded([this] {
+    std::unordered_map<LpId, std::string> names;
+    for (CheckedReader file(bytes_, size_); file.next(field::kPacket);) {
+      const Packet packet(file.get_view());
+      if (packet.sequence != kCommittedSequence || packet.track.size() == 0) continue;
+      if (auto named = named_lp_of(packet.track); !named.second.empty())
+        names.insert(std::move(named));
+    }
+    return names;
+  }));
+}
+
+NamedLps TraceReader::lps() const {
+  const auto& names = lp_names();
+  return {.count = std::min<std::uint64_t>(facts_.lps, std::numeric_limits<LpId>::max()),
+          .name_of =
+              [&names](LpId lp) {
+                const auto found = names.find(lp);
+                return found == names.end() ? "" : found->second;
+              },
+          .owner = "the trace"};
+}
+
+std::string TraceReader::lp_text(LpId lp) const {
+  return orrery::lp_text(lp, lps().name_of(lp));
 }
 
 /// Each sequence has its own table of interned names.

@@ -15,6 +15,7 @@
 
 #include "core/key.h"
 #include "orrery/error.h"
+#include "run/options/lp_patterns.h"
 #include "trace/checked_reader.h"
 #include "trace/format.h"
 
@@ -72,6 +73,11 @@ class TraceReader {
   /// Reads all packets, independently of `next`.
   Life life() const;
   std::uint64_t bytes() const { return size_; }
+  /// The LPs of the run, with the names of those that have events here. The first call reads all
+  /// packets. The result refers to this reader.
+  NamedLps lps() const;
+  /// "LP 5 (router3)"
+  std::string lp_text(LpId lp) const;
 
  private:
   [[noreturn]] void refuse(const std::string& why) const;
@@ -83,6 +89,7 @@ class TraceReader {
   void read_head_note(Note note, std::uint64_t number, double real, std::string_view text);
   void read_tail_note(Note note, std::uint64_t number);
   void intern(protozero::data_view interned);
+  const std::unordered_map<LpId, std::string>& lp_names() const;
 
   const std::string path_;
   const char* bytes_ = nullptr;
@@ -90,6 +97,7 @@ class TraceReader {
   CheckedReader at_, first_;
   std::unordered_map<std::uint64_t, std::string_view> names_;
   std::unordered_map<std::uint64_t, Note> notes_;
+  mutable std::optional<std::unordered_map<LpId, std::string>> lp_names_;
   Facts facts_;
   Tail tail_;
   bool has_head_ = false, has_tail_ = false, is_over_ = false;

@@ -1039,6 +1039,7 @@ class ReportSchema(Case):
                             (0, ["pcs", "--until", "1h", "--ranks", "2", "--engine", "timewarp"]),
                             (0, ["pcs", "--until", "1h", "--series", "power=2min",
                                  "--batch-means", "power,busy_channels"]),
+                            (0, ["pcs", "--until", "1h", "--record", "1*.power=2min,*.busy_channels"]),
                             (0, ["phold", *SMALL, "--snapshot-every", "10s"]),
                             (3, [MISFIT, "--set", "does=throw"])]:
             with self.subTest(words=words):
@@ -1461,7 +1462,7 @@ class Options(Case):
     NAMES = {"pending": "heap", "checkpoint": "copy", "offload": "mono", "copier": "synchronous",
              "expanded-mode": "batched",
              "oversize": "deny", "preempt": "tick", "tick": "200us",
-             "warm-up": "1s", "series": "power=1s", "batch-means": "power"}
+             "warm-up": "1s", "series": "power=1s", "record": "*.power=1s", "batch-means": "power"}
     RETIRED = {"handover", "barrier", "conservative-mode"}
     OF_THE_COMMAND = RETIRED | {"help", "engine", "engines", "set", "config", "out", "force", "quiet", "json",
                       "repeats", "verbose", "snapshots", "snapshot-every", "snapshot-at",
@@ -1630,6 +1631,118 @@ class Observation(Case):
         self.assertEqual(len(rows), 14)
         self.assertEqual(sum(int(row["count"]) for row in rows), report["metrics"]["power"]["count"])
 
+    def rows(self, path):
+        with open(path, newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+    def test_figures_and_series_of_single_lps(self):
+        out = self.folder / "out"
+        asked = "3..5.power,1?.power=90s,*.busy_channels=5min"
+        report = self.ran("--record", asked, "--out", out)
+        power = report["metrics"]["power"]
+        self.assertEqual(power["of_lps"], {
+            "recorded": 13, "selected": 13, "table": "lp_power", "series_table": "lp_power_series",
+            "series_interval_ticks": 90_000_000_000})
+        rows = self.rows(out / "lp_power.csv")
+        self.assertEqual([int(row["lp"]) for row in rows], [3, 4, 5, *range(10, 20)])
+        self.assertEqual({row["name"] for row in rows}, {""}, "the model gives no names")
+        series = self.rows(out / "lp_power_series.csv")
+        self.assertEqual(len(series), 10 * 14)
+        for row in rows[3:]:
+            own = [one for one in series if one["lp"] == row["lp"]]
+            self.assertEqual(sum(int(one["count"]) for one in own), int(row["count"]))
+            self.assertAlmostEqual(sum(float(one["sum"]) for one in own), float(row["sum"]))
+        busy = self.rows(out / "lp_busy_channels.csv")
+        self.assertEqual(len(busy), 49)
+        self.assertEqual(sum(int(row["count"]) for row in busy),
+                         report["metrics"]["busy_channels"]["count"])
+        with sqlite3.connect(out / "results.sqlite") as database:
+            for table, count in [("lp_power", 13), ("lp_power_series", 140),
+                                 ("lp_busy_channels", 49), ("lp_busy_channels_series", 49 * 4)]:
+                self.assertEqual(database.execute(f"SELECT count(*) FROM {table}").fetchone(), (count,))
+            self.assertEqual(database.execute("SELECT sum(count), max(maximum) FROM lp_power").fetchone(),
+                             (sum(int(row["count"]) for row in rows),
+                              max(float(row["maximum"]) for row in rows)))
+        without = self.ran()
+        self.assertEqual(report["run"]["fingerprint"], without["run"]["fingerprint"])
+        self.assertNotIn("of_lps", without["metrics"]["power"])
+
+    def test_levels_of_single_lps(self):
+        out = self.folder / "out"
+        report = self.run_json(os.environ["SHOP"], "--record", "*.inside=7s", "--out", out)
+        rows = self.rows(out / "lp_inside.csv")
+        inside = report["metrics"]["inside"]
+        self.assertEqual(len(rows), inside["lps"])
+        self.assertAlmostEqual(sum(float(row["mean"]) for row in rows), inside["total"])
+        self.assertEqual(sum(int(row["count"]) for row in rows), inside["count"])
+        area, lasts = 0, 0
+        for row in self.rows(out / "lp_inside_series.csv"):
+            if row["lp"] == rows[0]["lp"]:
+                ticks = int(row["end_ticks"]) - int(row["begin_ticks"])
+                area, lasts = area + float(row["mean"]) * ticks, lasts + ticks
+        self.assertEqual(lasts, report["run"]["reached_ticks"])
+        tick = report["model"]["tick_seconds"]
+        self.assertAlmostEqual(area * tick, float(rows[0]["mean"]) * float(rows[0]["seconds"]))
+
+    def test_figures_of_single_lps_are_the_same_everywhere(self):
+        words = ["--warm-up", "7min", "--record", "*.power=90s,4*.busy_channels=2min"]
+        names = ["lp_power.csv", "lp_power_series.csv", "lp_busy_channels.csv", "lp_busy_channels_series.csv"]
+        def left(*engine):
+            out = self.folder / "out"
+            self.ran(*words, "--engine", *engine, "--out", out, "--force")
+            return [(out / name).read_text() for name in names]
+        expected = left("sequential")
+        for engine in [*self.WORLDS, ["checker"], ["timewarp", "--workers", "1", "--ranks", "2"],
+                       ["conservative", "--workers", "1", "--ranks", "3"]]:
+            with self.subTest(engine=engine):
+                self.assertEqual(left(*engine), expected)
+        out = self.folder / "kept"
+        self.run_ok("run", *self.PCS, *words, "--engine", "timewarp", "--snapshot-at", "13min",
+                    "--end-after-snapshot", "--out", out)
+        self.refused(2, "resume", out, "--record", "*.power", says=["--record", "keeps its observations"])
+        self.run_ok("resume", out, "--engine", "sequential", "--quiet")
+        self.assertEqual([(out / name).read_text() for name in names], expected)
+
+    def test_lps_have_names(self):
+        out = self.folder / "out"
+        words = ["run", MISFIT, "--until", "30s", "--set", "names=plain", "--out", out, "--force", "--quiet"]
+        done = self.run_ok(*words, "--record", "walker?.steps,3.steps=10s")
+        self.assertRegex(done.out, r"(?m)^  LP 3 \(walker3\) ")
+        self.assertEqual([row["name"] for row in self.rows(out / "lp_steps.csv")],
+                         ["walker0", "walker1", "walker2", "walker3"])
+        self.assertEqual([(row["lp"], row["name"]) for row in self.rows(out / "lp_steps_series.csv")],
+                         [("3", "walker3")] * 3)
+        self.assertEqual([row["name"] for row in self.rows(out / "orrery_lp_names.csv")],
+                         ["walker0", "walker1", "walker2", "walker3"])
+        with sqlite3.connect(out / "results.sqlite") as database:
+            self.assertEqual(database.execute(
+                "SELECT name, count(*) FROM track JOIN orrery_lp_names USING (lp) GROUP BY lp").fetchone()[0],
+                "walker0")
+        self.assertRegex(self.run_ok("describe", "traffic").out, r"LPs +24 \(node1, node2, ")
+        self.run_ok("run", MISFIT, "--until", "30s", "--out", out, "--force", "--quiet")
+        self.assertFalse((out / "orrery_lp_names.csv").exists())
+        self.assertFalse((out / "lp_steps.csv").exists())
+
+    def test_names_of_lps_are_only_text(self):
+        out = self.folder / "out"
+        words = ["run", MISFIT, "--until", "30s", "--out", out, "--force", "--quiet"]
+        self.run_ok(*words, "--set", "names=markup", "--record", "*.steps=5s")
+        self.assertEqual(self.rows(out / "lp_steps.csv")[0]["name"], '<b>"walker" & ,0')
+        self.run_ok("report", out)
+        page = (out / "report.html").read_text()
+        self.assertIn("&lt;b&gt;", page)
+        self.assertNotIn("<b>", page)
+        self.assertIn("highest counts", page, "each value is 1")
+        for names, says in [("control", ["name_of() of LP 0", "\\x1b[2Jwalker", "not UTF-8"]),
+                            ("throw", ["name_of() of LP 0", "no such walker"])]:
+            self.refused(3, *words, "--set", f"names={names}", "--record", "w*.steps", says=says)
+        for names in ["control", "throw", "crash"]:
+            for engine in ["sequential", "timewarp"]:
+                with self.subTest(names=names, engine=engine):
+                    done = Done([*words, "--engine", engine, "--set", f"names={names}", "does=negative", "rows=0"])
+                    self.assertEqual(done.code, 3, done.err)
+                    self.assertIn("in LP 3, event Step", self.report(out)["run"]["fault"])
+
     def test_batch_means(self):
         done = self.run_ok("run", *self.PCS, "--batch-means", "power,call_duration")
         self.assertRegex(done.out, r"(?m)^  batch means .*95 %")
@@ -1750,6 +1863,13 @@ class Observation(Case):
         no("--series", "power", says=["--series", "'power'", "METRIC=TIME"])
         no("--series", "powr=1s", says=["did you mean 'power'?"])
         no("--series", "power=1us", says=["--series", "1048576", "power"])
+        for wrong in ["power", "*.power=", "*.power=0s", "*.power=soon", ".power", "*.", "=1s"]:
+            no("--record", wrong, says=["--record", f"'{wrong}'", "LPS.METRIC=TIME"])
+        no("--record", "*.powr", says=["did you mean 'power'?", "(metrics: ", "busy_channels"])
+        no("--record", "r*.power", says=["no LP matches 'r*'", "names no LPs", "0 to 48"])
+        no("--record", "49.power", says=["there is no LP 49", "has 49"])
+        no("--record", "*.power=1s,3.power=2s", says=["--record", "'power'", "1 s and of 2 s"])
+        no("--record", "*.power=10us", says=["--record", "49 LPs", "5.88e+09 intervals", "412 GB", "10 million"])
         no("--batch-means", "delay", says=["--batch-means", "no metric 'delay'"])
         no("--stop-when", "power", says=["--stop-when", "'power'"])
         no("--stop-when", "power.count = 5", says=["--stop-when", "=="])

@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "core/mergeable_statistics.h"
+#include "core/model_access.h"
 #include "orrery/model.h"
 
 namespace orrery {
@@ -123,14 +125,14 @@ TEST(MergeableStatistics, IsTheSameInAnyOrderAndByAnyNumber) {
   const auto statistics_of = [&model](const std::vector<double>& some) {
     MergeableStatistics mergeable_statistics(model);
     for (const double value : some)
-      mergeable_statistics.add({model.kept.index(), Time::zero(), value, 0});
+      mergeable_statistics.add({model.kept.index(), 0, Time::zero(), value, 0});
     return mergeable_statistics;
   };
   const MergeableStatistics whole = statistics_of(values);
   std::shuffle(values.begin(), values.end(), random);
   MergeableStatistics first(model), second(model);
   for (std::size_t i = 0; i < values.size(); ++i)
-    (random() % 3 == 0 ? first : second).add({model.kept.index(), Time::zero(), values[i], 0});
+    (random() % 3 == 0 ? first : second).add({model.kept.index(), 0, Time::zero(), values[i], 0});
   first.merge(second);
   EXPECT_EQ(first.words(), whole.words());
   EXPECT_EQ(statistics_of(values).words(), whole.words());
@@ -140,6 +142,41 @@ TEST(MergeableStatistics, IsTheSameInAnyOrderAndByAnyNumber) {
   std::vector<std::uint64_t> cut_off = whole.words();
   cut_off.pop_back();
   EXPECT_THROW(MergeableStatistics(model).merge_words(cut_off), std::logic_error);
+}
+
+/// By LP: count and sum of each interval.
+using LpSums = std::map<LpId, std::vector<std::pair<std::uint64_t, double>>>;
+LpSums lp_sums(const MergeableStatistics& statistics, const Metric& metric) {
+  LpSums sums;
+  for (const auto& [lp, series] : statistics.lp_series(metric))
+    for (const auto& one : series->intervals(Time::zero(), Time::from_ticks(340)))
+      sums[lp].emplace_back(one.count, one.sum);
+  return sums;
+}
+
+TEST(MergeableStatistics, SeriesOfLpsTravelAndAddUp) {
+  const Counted model;
+  const LpRecording recording{{{2, 9}}, {{2, 4}, {7, 7}}, Duration::from_ticks(10)};
+  ModelAccess::record_lps(model.kept, &recording);
+  MergeableStatistics whole(model), first(model), second(model);
+  for (int i = 0; i < 1000; ++i) {
+    const Observation one{model.kept.index(), static_cast<LpId>(i % 11), Time::from_ticks(i / 3),
+                          0.1 * i, 0};
+    whole.add(one);
+    (i % 3 == 0 ? first : second).add(one);
+  }
+  const LpSums expected = lp_sums(whole, model.kept);
+  EXPECT_EQ(expected.size(), 4u) << "LPs 2, 3, 4 and 7";
+  first.merge(second);
+  EXPECT_EQ(lp_sums(first, model.kept), expected);
+  MergeableStatistics travelled(model);
+  travelled.merge_words(whole.words());
+  EXPECT_EQ(lp_sums(travelled, model.kept), expected);
+  const auto words = whole.words();
+  EXPECT_THROW(MergeableStatistics(model).merge_words({words.data(), words.size() - 1}),
+               std::logic_error);
+  ModelAccess::record_lps(model.kept, nullptr);
+  EXPECT_THROW(MergeableStatistics(model).merge_words(words), std::logic_error);
 }
 
 TEST(MergeableStatistics, ModelsWithoutHaveNone) {

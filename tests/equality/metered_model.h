@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "core/lp_recording.h"
 #include "orrery/orrery.h"
 
 namespace orrery::testing {
@@ -40,8 +42,12 @@ class MeteredModel final : public Model {
   std::unique_ptr<LogicalProcessBase> create(LpId id) const override;
   Duration lookahead() const override { return options.promise; }
   Time default_horizon() const override { return Time::zero() + Duration::seconds(20); }
+  std::string name_of(LpId id) const override {
+    return id % 5 == 0 ? "" : "node" + std::to_string(id);
+  }
 
   const MeteredOptions options;
+  std::shared_ptr<const std::vector<LpRecording>> recordings;  ///< of the metrics; see RunOptions
   Metric plain{*this, "plain", "", "the values of `value`, and nothing beside"};
   Metric delay{*this, "delay", "s", "from node to node", Keep::histogram | Keep::rate};
   Metric waiting{*this, "waiting", "", "parcels at a node", Keep::level};

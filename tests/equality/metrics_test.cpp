@@ -22,6 +22,7 @@
 #include "equality/run_ranks.h"
 #include "equality/stopping_rows.h"
 #include "output/metric_figures.h"
+#include "run/results/metric_options.h"
 #include "sanitizers.h"
 
 namespace orrery::testing {
@@ -36,8 +37,19 @@ RunOptions options_of(unsigned workers) {
   return options;
 }
 
+/// Has figures of single LPs recorded: of some and of all, of values and of levels, with series.
+void record_lps(MeteredModel& model) {
+  RunOptions options;
+  options.until = model.default_horizon();
+  options.set(record_option(),
+              "node1?.value=700ms,3..7.value,*.waiting=300ms,*.at_end=5s,node?.delay");
+  apply_metric_options(model, options);
+  model.recordings = options.recordings;
+}
+
 Outcome run(const MeteredOptions& chosen, const std::string& engine, const RunOptions& options) {
   MeteredModel model(chosen);
+  record_lps(model);
   return run_model(model, engine, options);
 }
 
@@ -49,15 +61,39 @@ std::vector<std::uint64_t> words_of(const Histogram& histogram) {
 
 /// All bits of a series.
 using SeriesLine = std::array<std::uint64_t, 7>;
-std::vector<SeriesLine> lines_of(const Metric& metric, const Outcome& outcome) {
+std::vector<SeriesLine> lines_of(const Series& series, const Metric& metric,
+                                 const Outcome& outcome) {
   std::vector<SeriesLine> lines;
-  const Series& series = outcome.result.mergeable_statistics->series(metric);
   for (const auto& one : series.intervals(metric.observed_from(), outcome.result.reached))
     lines.push_back(
         {static_cast<std::uint64_t>(one.begin.ticks()), static_cast<std::uint64_t>(one.end.ticks()),
          one.count, std::bit_cast<std::uint64_t>(one.sum), std::bit_cast<std::uint64_t>(one.mean),
          std::bit_cast<std::uint64_t>(one.minimum), std::bit_cast<std::uint64_t>(one.maximum)});
   return lines;
+}
+std::vector<SeriesLine> lines_of(const Metric& metric, const Outcome& outcome) {
+  return lines_of(outcome.result.mergeable_statistics->series(metric), metric, outcome);
+}
+
+/// All bits of the figures of single LPs, and of their series.
+using LpLine = std::pair<LpId, std::vector<double>>;
+std::vector<LpLine> lp_lines_of(const Metric& metric, const Outcome& outcome) {
+  std::vector<LpLine> lines;
+  const LpFigures& figures = outcome.result.lp_figures[metric.index()];
+  for (const auto& [lp, one] : figures.values)
+    lines.push_back(
+        {lp, {static_cast<double>(one.count), one.sum, one.squares, one.minimum, one.maximum}});
+  for (const auto& [lp, one] : figures.levels)
+    lines.push_back({lp,
+                     {static_cast<double>(one.changes), one.ticks, one.area, one.squares,
+                      one.minimum, one.maximum}});
+  return lines;
+}
+std::map<LpId, std::vector<SeriesLine>> lp_series_of(const Metric& metric, const Outcome& outcome) {
+  std::map<LpId, std::vector<SeriesLine>> all;
+  for (const auto& [lp, series] : outcome.result.mergeable_statistics->lp_series(metric))
+    all[lp] = lines_of(*series, metric, outcome);
+  return all;
 }
 
 void expect_equal(const Outcome& expected, const Outcome& actual, const std::string& what) {
@@ -74,6 +110,10 @@ void expect_equal(const Outcome& expected, const Outcome& actual, const std::str
     EXPECT_EQ(lines_of(*metric, actual), lines_of(*metric, expected))
         << what << ": " << metric->name();
   for (const Metric* metric : model.metrics()) {
+    EXPECT_EQ(lp_lines_of(*metric, actual), lp_lines_of(*metric, expected))
+        << what << ": " << metric->name();
+    EXPECT_EQ(lp_series_of(*metric, actual), lp_series_of(*metric, expected))
+        << what << ": " << metric->name();
     const auto own = figures_of(*metric, model, actual.result);
     const auto others = figures_of(*metric, model, expected.result);
     ASSERT_EQ(own.size(), others.size());
@@ -118,7 +158,11 @@ TEST(Metrics, AreTheSameWhereDelaysArePromised) {
 
 TEST(Metrics, AreTheSameOverRanks) {
   const MeteredOptions chosen{.nodes = 30, .promise = Duration::milliseconds(50)};
-  const auto make = [&] { return std::make_unique<MeteredModel>(chosen); };
+  const auto make = [&] {
+    auto model = std::make_unique<MeteredModel>(chosen);
+    record_lps(*model);
+    return model;
+  };
   const Outcome expected = run(chosen, "sequential", options_of(1));
   for (const char* engine : {"timewarp", "conservative"})
     for (const unsigned ranks : {2u, 3u}) {
@@ -133,6 +177,7 @@ TEST(Metrics, GoFromEngineToEngine) {
   const MeteredOptions chosen{.promise = Duration::milliseconds(20)};
   const Outcome expected = run(chosen, "sequential", options_of(1));
   MeteredModel model(chosen);
+  record_lps(model);
   const std::vector<EngineCase> engines = {
       {"sequential", 1}, {"timewarp", 3, "auto", 2}, {"expanded", 2}, {"conservative", 2}};
   std::uint64_t runs = 0, handed_over = 0;
@@ -213,6 +258,49 @@ TEST(Metrics, SeriesOfALevelAddUpToIt) {
                           .back();
   EXPECT_EQ(at_end.count, 24u);
   EXPECT_EQ(at_end.sum, outcome.result.metrics[model.at_end.index()].sum);
+}
+
+/// They are those of the rows at each LP, and together the figures of the whole.
+TEST(Metrics, FiguresOfLpsAreThoseOfTheRows) {
+  const MeteredModel model({});
+  const Outcome outcome = run({}, "timewarp", options_of(2));
+  std::map<LpId, Summary> of_rows;
+  for (const auto& line : outcome.rows)
+    of_rows[std::get<1>(line)].add(std::bit_cast<double>(std::get<4>(line)[0]));
+  const auto& figures = outcome.result.lp_figures[model.signed_value.index()].values;
+  std::vector<LpId> lps;
+  for (const auto& [lp, one] : figures) {
+    lps.push_back(lp);
+    EXPECT_EQ(one.count, of_rows[lp].count) << lp;
+    EXPECT_EQ(one.sum, of_rows[lp].sum) << lp;
+    EXPECT_EQ(one.maximum, of_rows[lp].maximum) << lp;
+  }
+  EXPECT_EQ(lps, (std::vector<LpId>{3, 4, 5, 6, 7, 11, 12, 13, 14, 16, 17, 18, 19}));
+  std::uint64_t count = 0;
+  const auto series = outcome.result.mergeable_statistics->lp_series(model.signed_value);
+  EXPECT_EQ(series.size(), 8u) << "of node11 to node19, but 15, which has no name";
+  for (const auto& one : series.at(11)->intervals(Time::zero(), outcome.result.reached))
+    count += one.count;
+  EXPECT_EQ(count, of_rows[11].count);
+}
+
+/// The areas under the series of an LP's level are those of its figures.
+TEST(Metrics, SeriesOfLpsAddUpToTheirLevels) {
+  const MeteredModel model({});
+  const Outcome outcome = run({}, "timewarp", options_of(2));
+  const auto& levels = outcome.result.lp_figures[model.waiting.index()].levels;
+  ASSERT_EQ(levels.size(), 24u);
+  LevelSummary sum;
+  for (const auto& [lp, level] : levels) {
+    double area = 0;
+    for (const auto& one : outcome.result.mergeable_statistics->lp_series(model.waiting)
+                               .at(lp)
+                               ->intervals(Time::zero(), outcome.result.reached))
+      area += one.mean * static_cast<double>((one.end - one.begin).ticks());
+    EXPECT_NEAR(area, level.area, 1e-9 * level.area) << lp;
+    sum.merge(level);
+  }
+  EXPECT_EQ(sum.area, level_of(model.waiting, outcome.result).area);
 }
 
 /// The model adds the area up itself.

@@ -13,7 +13,7 @@ import shlex
 FLAGS = {"--no-bind"}
 # What changes results, and so belongs to the reference run too, and stays what it was when a run is
 # resumed.
-OF_THE_REFERENCE = {"--livelock", "--warm-up", "--series", "--batch-means", "--stop-when",
+OF_THE_REFERENCE = {"--livelock", "--warm-up", "--series", "--record", "--batch-means", "--stop-when",
                     "--stop-check", "--trace", "--trace-size"}
 
 

@@ -12,7 +12,7 @@ import re
 
 # They are part of every case.
 # "--pending" is of earlier reports and changes nothing.
-OF_THE_CASE = {"--until", "--seed", "--workers", "--pending", "--warm-up", "--series", "--batch-means",
+OF_THE_CASE = {"--until", "--seed", "--workers", "--pending", "--warm-up", "--series", "--record", "--batch-means",
                "--stop-when", "--stop-check", "--trace", "--trace-size"}
 # A file that fits the model and its workers, which a case as a command does not carry along;
 # tests/run/partition_file_test.cpp compares engines by several.

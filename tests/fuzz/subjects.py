@@ -55,6 +55,9 @@ def observed(random, subject, drawn):
         chosen["--warm-up"] = f"{int(until * 0.9 * random.random())}ticks"
     if random.random() < 0.5:
         chosen["--series"] = f"{metric}={max(1, until // some(random, 3, 50, 1000))}ticks"
+    if random.random() < 0.5:
+        every = some(random, "", f"={max(1, until // some(random, 3, 50))}ticks")
+        chosen["--record"] = f"0.{some(random, *subject.metrics)},{some(random, '*', '0')}.{metric}{every}"
     if random.random() < 0.3:
         chosen["--batch-means"] = some(random, *subject.metrics)
     if random.random() < 0.3:

@@ -44,6 +44,7 @@ class AnswersTest : public ::testing::Test {
                         {"options", {{"seed", 1}}}};
     facts.engine = "sequential";
     facts.horizon = "1 s";
+    facts.lp_names = {"hub </div><script>", "", "\"leaf\""};
     return facts;
   }
   HttpAnswer get(const std::string& path) { return answers_.answer(Request({"GET", path})); }
@@ -123,6 +124,7 @@ TEST_F(AnswersTest, PagesRunTheirOwnScriptAlone) {
   EXPECT_NE(page.body.find("<script nonce=\"" + nonce + "\">"), std::string::npos);
   EXPECT_EQ(page.body.find("<script>"), std::string::npos);
   EXPECT_NE(page.body.find("odd &lt;/script&gt;"), std::string::npos);
+  EXPECT_NE(page.body.find("hub &lt;/div&gt;&lt;script&gt;"), std::string::npos);
   EXPECT_EQ(page.body.find(token_), std::string::npos);
   EXPECT_EQ(header(page, "Cache-Control"), "no-store");
   EXPECT_EQ(header(page, "Referrer-Policy"), "no-referrer");

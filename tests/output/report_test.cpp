@@ -122,7 +122,7 @@ RunRecord record_of(const Market& market) {
   for (int n = 1; n <= 1000; ++n) {
     record.result.metrics[0].add(n);
     record.result.mergeable_statistics->add(
-        {market.wait.index(), Time::zero(), static_cast<double>(n), 0});
+        {market.wait.index(), 0, Time::zero(), static_cast<double>(n), 0});
   }
   record.result.levels[1] = {.lps = 2,
                              .changes = 3,
@@ -173,7 +173,7 @@ TEST(Report, NoQuantileIsBeyondTheExtremes) {
   const Market market;
   RunRecord record = record_of(market);
   record.result.metrics[2].add(1.003);
-  record.result.mergeable_statistics->add({market.never.index(), Time::zero(), 1.003, 0});
+  record.result.mergeable_statistics->add({market.never.index(), 0, Time::zero(), 1.003, 0});
   const Json json = Json::parse(report_json(record))["metrics"]["never"];
   EXPECT_EQ(json["p50"], 1.003);
   EXPECT_EQ(json["p99.9"], 1.003);

@@ -119,6 +119,9 @@ class Completion(Case):
         self.assertEqual(self.words("run", "pcs", "--batch-means", "power,call"),
                          ["power,call_duration"])
         self.assertEqual(self.words("run", "pcs", "--series", "pow"), ["power="])
+        self.assertEqual(self.words("run", "pcs", "--record", "*.pow"), ["*.power"])
+        self.assertEqual(self.words("run", "pcs", "--record", "*.power,1?.pow"), ["*.power,1?.power"])
+        self.assertIn("*.power", self.words("run", "pcs", "--record", ""))
         self.assertEqual(self.words("run", "pcs", "--stop-when", "pow"), ["power."])
 
     def test_operands(self):

@@ -365,6 +365,24 @@ class Tables(Case):
         with self.assertRaisesRegex(KeyError, "no series 'powr'; did you mean 'power'"):
             run.series["powr"]
 
+    def test_figures_of_single_lps(self):
+        run = orrery.run("traffic", until="20min", record="node1?.trip_time=5min,*.started_trips")
+        frame = run.lps["trip_time"]
+        self.assertEqual(list(frame["name"]), [f"node{number}" for number in range(10, 20)])
+        self.assertEqual(list(frame["lp"]), list(range(9, 19)))
+        self.assertEqual(frame["count"].dtype, "int64")
+        self.assertEqual(frame.attrs["units"]["mean"], "s")
+        series = run.lp_series["trip_time"]
+        self.assertEqual(len(series), 10 * 4)
+        self.assertEqual(series.groupby("lp")["count"].sum().tolist(), frame["count"].tolist())
+        self.assertEqual(run.lps["started_trips"]["sum"].sum(), run.metrics.loc["started_trips", "sum"])
+        self.assertEqual((list(run.lps), list(run.lp_series)), (["trip_time", "started_trips"], ["trip_time"]))
+        self.assertNotIn("lp_trip_time", run.tables)
+        self.assertEqual(run.tables["orrery_lp_names"]["name"].iloc[0], "node1")
+        self.assertNotIn("of_lps", run.metrics.columns)
+        with self.assertRaisesRegex(KeyError, "no metric of single LPs 'trip_tim'"):
+            run.lps["trip_tim"]
+
     def test_names(self):
         tables = orrery.run(CLASH).tables
         self.assertEqual(sorted(tables), ["empty", "hard", "words"])
@@ -746,10 +764,13 @@ class Studies(Case):
         self.assertEqual(list(study.runs["seed"]), [5])
 
     def test_what_is_shown(self):
-        study = orrery.sweep("pcs", **SMALL, channels=[2, 4], seeds=[1, 2], show="power.mean", series="power=50s")
+        study = orrery.sweep("pcs", **SMALL, channels=[2, 4], seeds=[1, 2], show="power.mean", series="power=50s",
+                             record="0.power=50s")
         self.assertEqual(study.shown(), ["power.mean"])
         self.assertEqual(len(study.series("power")), 16)
         self.assertEqual(list(study.series("power").columns[:3]), ["point", "seed", "channels"])
+        self.assertEqual(list(study.lps("power")["lp"]), [0] * 4)
+        self.assertEqual(len(study.lp_series("power")), 16)
 
     def test_precision(self):
         study = orrery.sweep("pcs", **SMALL, channels=[2, 4], until_precision={"carried_load": 0.05})

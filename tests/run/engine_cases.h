@@ -200,6 +200,7 @@ class ScriptModel final : public Model {
   std::function<void(Context&, ScriptLp&, const Step&)> on_step;
   std::function<void(FinalContext&, const ScriptLp&)> on_finish;
   std::function<void(LpId)> on_create;
+  std::function<std::string(LpId)> on_name;
 
   std::uint64_t lp_count() const override { return lps_; }
   Time default_horizon() const override { return horizon_; }
@@ -207,6 +208,8 @@ class ScriptModel final : public Model {
     if (on_create) on_create(id);
     return std::make_unique<ScriptLp>(*this);
   }
+
+  std::string name_of(LpId id) const override { return on_name ? on_name(id) : ""; }
 
   const Metric metric{*this, "metric", "", "what the script records"};
   const Metric unused{*this, "unused", "", "never recorded"};

@@ -374,6 +374,41 @@ TEST_P(Faults, ZeroDelayLoopIsALivelockWithItsLps) {
   }
 }
 
+TEST_P(Faults, SentencesHaveTheNamesOfLps) {
+  ScriptModel model(16);
+  model.on_name = [](LpId id) { return id % 2 == 1 ? "router" + std::to_string(id) : ""; };
+  misbehave(model, 5, 300, [](Context& c) { c.schedule(7, ticks(-7), Step{}); });
+  expect_fault(model, {"in LP 5 (router5), event Step", "to LP 7 (router7) with the negative"});
+  misbehave(model, 6, 300, [](Context& c) { c.schedule(1, ticks(-7), Step{}); });
+  expect_fault(model, {"in LP 6, event Step", "to LP 1 (router1) with the negative"});
+}
+
+TEST_P(Faults, NamesThatCannotBeHadLeaveTheNumber) {
+  for (const char* const kind : {"throws", "control", "long"}) {
+    ScriptModel model(16);
+    model.on_name = [kind = std::string(kind)](LpId) -> std::string {
+      if (kind == "throws") throw std::runtime_error("no name");
+      return kind == "control" ? "\x1b[2J" : std::string(300, 'x');
+    };
+    misbehave(model, 5, 300, [](Context& c) { c.schedule(1, ticks(-7), Step{}); });
+    expect_fault(model, {"in LP 5, event Step", "to LP 1 with the negative"});
+  }
+}
+
+TEST_P(Faults, LivelockOfNamedLps) {
+  ScriptModel model(4);
+  model.on_name = [](LpId id) { return "router" + std::to_string(id); };
+  model.on_start = [](Context& context, ScriptLp&) {
+    if (context.self() == 2) context.schedule(2, ticks(5), Step{});
+  };
+  model.on_step = [](Context& context, ScriptLp&, const Step&) {
+    context.schedule(2, ticks(0), Step{});
+  };
+  RunOptions options;
+  options.livelock_microsteps = 200;
+  expect_fault(model, {"livelock", "LPs on it: 2 (router2)"}, options);
+}
+
 TEST_P(Faults, LivelockOfOneLp) {
   ScriptModel model(4);
   model.on_start = [](Context& context, ScriptLp&) {

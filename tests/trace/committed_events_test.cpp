@@ -94,6 +94,20 @@ TEST_F(CommittedEventsTest, ReadsBackWhatWasWritten) {
   EXPECT_EQ(reader.next(), first);
 }
 
+TEST_F(CommittedEventsTest, HasTheNamesOfLps) {
+  Facts named = facts();
+  named.lp_text = [](LpId lp) { return lp_text(lp, lp == 2 ? "router (2)" : ""); };
+  CommittedEvents events(named, 1 << 20, recorder_, nullptr);
+  put(events, event(1000, 3, 1, 2));
+  put(events, event(1020, 2, 9, 4));
+  write(events);
+  const TraceReader reader(path_);
+  EXPECT_EQ(reader.lp_text(2), "LP 2 (router (2))");
+  EXPECT_EQ(reader.lp_text(4), "LP 4");
+  EXPECT_EQ(reader.lps().count, 5u);
+  EXPECT_EQ(read_lps("--lps", "router*", reader.lps()), (LpRanges{{2, 2}}));
+}
+
 TEST_F(CommittedEventsTest, HandsOnRowsOfTheModel) {
   Rows rows;
   CommittedEvents events(facts(), 1 << 20, recorder_, &rows);

@@ -5,6 +5,7 @@
 
 #include "orrery/error.h"
 #include "run/execution/trace_recorder.h"
+#include "run/options/lp_patterns.h"
 #include "trace/format.h"
 
 namespace orrery::trace {
@@ -29,7 +30,7 @@ TEST(TraceScope, HoldsTheEndsOfRangesAndIsOpenAtItsLastTime) {
 }
 
 TEST(TraceScope, RangesAreSortedAndJoined) {
-  using Ranges = std::vector<TraceScope::Range>;
+  using Ranges = LpRanges;
   EXPECT_EQ(read_ranges("--lps", "7,0..3"), (Ranges{{0, 3}, {7, 7}}));
   EXPECT_EQ(read_ranges("--lps", "0..3,4,2..5"), (Ranges{{0, 5}}));
   EXPECT_EQ(read_ranges("--lps", ""), Ranges{});

@@ -68,7 +68,7 @@ def metrics_frame(metrics):
     rows, columns = {}, []
     for name, metric in metrics.items():
         rows[name] = {key: value for key, value in metric.items()
-                      if key not in ("batch_means", "figures")}
+                      if key not in ("batch_means", "figures", "of_lps")}
         if "batch_means" in metric:
             batches = metric["batch_means"] or {"half_width": None}
             rows[name].update({f"batch_means.{key}": value for key, value in batches.items()})
@@ -183,6 +183,9 @@ class Tables(Mapping):
 
     def __contains__(self, name):
         return name in self._files
+
+    def files(self):
+        return self._files.values()
 
     def __getitem__(self, name):
         if name not in self._files:

@@ -55,7 +55,7 @@ def run_html(run):
     parts = [head(run.model, text), small(timing),
              table(run.results, ["value", "unit", "help"]),
              table(run.metrics, [*common_figures(run.report["metrics"]), "unit"])]
-    parts += [small(repr(some)) for some in [run.tables, run.series] if len(some)]
+    parts += [small(repr(some)) for some in [run.tables, run.series, run.lps, run.lp_series] if len(some)]
     parts.append(small(*[facts["fault"]] if "fault" in facts else [], *run.notes))
     return "".join(parts)
 

@@ -111,7 +111,16 @@ class Run:
         files = [name[:-len(".csv")] for name in self.report["files"] if name.endswith(".csv")]
         series = {f"{name}.series": name for name, metric in self.report["metrics"].items()
                   if "series_interval_ticks" in metric}
-        self.tables = Tables(self.folder, {name: name for name in files if name not in series},
+        of_lps = {name: metric["of_lps"] for name, metric in self.report["metrics"].items()
+                  if "of_lps" in metric}
+        self.lps = Tables(self.folder, {name: one["table"] for name, one in of_lps.items()},
+                          temporary, "metric of single LPs")
+        self.lp_series = Tables(self.folder, {name: one["series_table"]
+                                              for name, one in of_lps.items()
+                                              if "series_table" in one},
+                                temporary, "series of single LPs")
+        others = {*series, *self.lps.files(), *self.lp_series.files()}
+        self.tables = Tables(self.folder, {name: name for name in files if name not in others},
                              temporary)
         self.series = Tables(self.folder, {series[name]: name for name in files if name in series},
                              temporary, "series")

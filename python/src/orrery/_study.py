@@ -167,6 +167,14 @@ class Study:
         """The time series of a metric, likewise."""
         return self._of_all_runs(lambda run: run.series[metric])
 
+    def lps(self, metric):
+        """What record="LPS.METRIC" keeps of each LP, likewise."""
+        return self._of_all_runs(lambda run: run.lps[metric])
+
+    def lp_series(self, metric):
+        """What record="LPS.METRIC=TIME" keeps of each LP, likewise."""
+        return self._of_all_runs(lambda run: run.lp_series[metric])
+
     def _of_all_runs(self, part_of):
         parts = []
         for row in self.runs[["point", "seed", *self._columns()]].to_dict("records"):

@@ -77,7 +77,7 @@ class CheckerRun {
       FaultReport report(fault.key, options_.livelock_microsteps);
       report.add(&fault);
       report.add(trail_);
-      fault_ = report.text();
+      fault_ = report.text(model_);
     } catch (const Finding& finding) {
       fault_ = checker_.sentence(current_, finding);
       checker_.abandon(current_.lp);

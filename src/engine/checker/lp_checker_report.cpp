@@ -15,6 +15,7 @@
 #include "engine/checker/lp_checker.h"
 #include "engine/checker/symbols.h"
 #include "memory/outside_calls.h"
+#include "run/containment/lp_names.h"
 
 namespace orrery::checker {
 namespace {
@@ -69,8 +70,8 @@ std::string LpChecker::sentence(const Job& job, const Finding& finding) const {
   std::string where = describe_event(model_, job.lp, name_of(job), job.key.time());
   if (job.kind == Job::Kind::event) {
     if (job.key.phase() > 0) where += fmt::format(", phase {}", job.key.phase());
-    where += fmt::format(", microstep {}, event {} of those that LP {} sent", job.key.microstep(),
-                         job.key.sequence(), job.key.sender());
+    where += fmt::format(", microstep {}, event {} of those that {} sent", job.key.microstep(),
+                         job.key.sequence(), lp_text(model_, job.key.sender()));
   }
   const CheckedLp& lp = lps_[job.lp];
   // The twin's class, since the LP's own memory may be damaged.

@@ -46,7 +46,7 @@ void ExpandedRun::describe_fault(RunResult& result) const {
   for (const auto& executor : executors_)
     if (executor->fault() && executor->fault()->key == key) report.add(&*executor->fault());
   report.add(world_.trail);
-  result.fault = report.text();
+  result.fault = report.text(world_.model());
 }
 
 void ExpandedRun::add_statistics(RunResult& result) const {

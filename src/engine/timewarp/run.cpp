@@ -203,7 +203,8 @@ class TimeWarpRun {
     }
     const auto ends = share_ends(shared_.control.ranks, own_end(ending.reached));
     if (ending.end == RunEnd::fault)
-      result_.fault = describe_fault(ends, ending.reached, shared_.options.livelock_microsteps);
+      result_.fault = describe_fault(shared_.world.model(), ends, ending.reached,
+                                     shared_.options.livelock_microsteps);
     report(ends);
     shared_.world.cut = ending.reached;
     if (ending.end == RunEnd::paused)

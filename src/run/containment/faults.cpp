@@ -15,6 +15,7 @@
 #include "memory/region.h"
 #include "orrery/error.h"
 #include "run/containment/frame_names.h"
+#include "run/containment/lp_names.h"
 
 namespace orrery {
 
@@ -29,8 +30,9 @@ std::string_view name_of_event(const LogicalProcessBase& lp, EventTypeId type) {
 }
 
 std::string describe_event(const Model& model, LpId lp, std::string_view event_name, Time time) {
-  if (event_name.empty()) return fmt::format("LP {}, start of the run", lp);
-  return fmt::format("LP {}, event {} at {} (tick {})", lp, event_name, time_text(model, time),
+  const std::string who = lp_text(model, lp);
+  if (event_name.empty()) return who + ", start of the run";
+  return fmt::format("{}, event {} at {} (tick {})", who, event_name, time_text(model, time),
                      time.ticks());
 }
 
@@ -107,11 +109,11 @@ void LivelockTrail::merge(Time instant, const std::vector<LpId>& lps) {
   for (const LpId lp : lps) add(instant, lp);
 }
 
-std::string LivelockTrail::text(Time instant) const {
+std::string LivelockTrail::text(const Model& model, Time instant) const {
   if (instant != instant_) return "";
   std::string text = "; LPs on it:";
   for (std::size_t i = 0; i < lps_.size() && i < kNamed; ++i)
-    text += (i == 0 ? " " : ", ") + std::to_string(lps_[i]);
+    text += (i == 0 ? " " : ", ") + lp_number_text(model, lps_[i]);
   return lps_.size() > kNamed ? text + " and others" : text;
 }
 
@@ -121,9 +123,9 @@ void FaultReport::add(LpId lp, std::string sentence, std::string frames) {
   trail_.note(key_, lp);
 }
 
-std::string FaultReport::text() const {
+std::string FaultReport::text(const Model& model) const {
   const bool livelock = key_.microstep() >= limit_;
-  return sentence_ + (livelock ? trail_.text(key_.time()) : "") + frame_lines_ +
+  return sentence_ + (livelock ? trail_.text(model, key_.time()) : "") + frame_lines_ +
          frame_lines(frames_);
 }
 

@@ -16,7 +16,7 @@
 
 namespace orrery {
 
-/// "LP 5, event Arrival at 12.5 s" for messages. `event_name` empty: the start of the run.
+/// "LP 5 (router3), event Arrival at 12.5 s" for messages. `event_name` empty: the start of the run.
 std::string describe_event(const Model& model, LpId lp, std::string_view event_name, Time time);
 
 /// The beginning of a sentence about a failure of the system, not of the model. Code that has only
@@ -65,8 +65,8 @@ class LivelockTrail {
     lps_ = std::move(lps);
   }
   void merge(Time instant, const std::vector<LpId>& lps);
-  /// "; LPs on it: 3, 5, 8 and others" for a livelock that was found at `instant`.
-  std::string text(Time instant) const;
+  /// "; LPs on it: 3 (router1), 5, 8 and others" for a livelock that was found at `instant`.
+  std::string text(const Model& model, Time instant) const;
 
  private:
   static constexpr std::uint32_t kSteps = 64;
@@ -105,7 +105,7 @@ class FaultReport {
   void add(LpId lp, std::string sentence, std::string frames);
   void add(const LivelockTrail& trail) { trail_.merge(trail); }
   /// The sentence, followed by lines with the call stack of a crash.
-  std::string text() const;
+  std::string text(const Model& model) const;
 
  private:
   const Key key_;

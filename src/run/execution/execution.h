@@ -42,6 +42,7 @@
 #include "orrery/logical_process.h"
 #include "run/containment/activity.h"
 #include "run/containment/faults.h"
+#include "run/containment/lp_names.h"
 #include "run/execution/outbox_modes.h"
 #include "run/execution/send_rules.h"
 #include "run/execution/trace_recorder.h"
@@ -213,7 +214,7 @@ class Execution final : public Context, public HandlerExecution {
   }
   void send_parts(LpId destination, Duration delay, EventTypeId type,
                   const detail::PayloadParts& parts) override {
-    check_payload(destination, parts);
+    check_payload(model_, destination, parts);
     const Key key = parts.phase == detail::kNoPhase ? key_of(destination, delay)
                                                     : key_in_phase(destination, delay, parts.phase);
     if (key.time() >= horizon_) return;
@@ -258,8 +259,8 @@ class Execution final : public Context, public HandlerExecution {
     return event_ == nullptr ? std::string_view() : name_of_event(*lp_, event_->type);
   }
   [[noreturn, gnu::noinline]] void refuse_type() const {
-    throw ModelFault("the LP has no handler for this event type (sent by LP " +
-                     std::to_string(event_->sender()) + "); add it to its list of event types");
+    throw ModelFault("the LP has no handler for this event type (sent by " +
+                     lp_text(model_, event_->sender()) + "); add it to its list of event types");
   }
 
   Outbox outbox_;

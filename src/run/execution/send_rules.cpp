@@ -6,6 +6,7 @@
 #include "core/duration_text.h"
 #include "orrery/error.h"
 #include "run/containment/faults.h"
+#include "run/containment/lp_names.h"
 
 namespace orrery {
 
@@ -17,14 +18,14 @@ void refuse_send(const Model& model, LpId destination, Duration delay, Duration 
   }
   if (delay.ticks() < 0) {
     throw ModelFault(
-        fmt::format("it sent an event to LP {} with the negative delay {}; a delay is 0 or more",
-                    destination, duration_text(delay, model.tick_seconds())));
+        fmt::format("it sent an event to {} with the negative delay {}; a delay is 0 or more",
+                    lp_text(model, destination), duration_text(delay, model.tick_seconds())));
   }
   if (delay < minimum_delay) {
     throw ModelFault(fmt::format(
-        "it sends an event to LP {} {} after its start, before its own end at {}; an expanded "
+        "it sends an event to {} {} after its start, before its own end at {}; an expanded "
         "event's sends leave at its end or later: use a delay of at least context.duration()",
-        destination, duration_text(delay, model.tick_seconds()),
+        lp_text(model, destination), duration_text(delay, model.tick_seconds()),
         time_text(model, now + minimum_delay)));
   }
   if (microstep > livelock_limit) {
@@ -40,24 +41,24 @@ void refuse_send(const Model& model, LpId destination, Duration delay, Duration 
   const std::string text = delay == Duration::max() ? "Duration::max() (which infinite seconds are)"
                                                     : duration_text(delay, model.tick_seconds());
   throw ModelFault(fmt::format(
-      "it sent an event to LP {} with the delay {} at {}: the sum is beyond the clock's range of "
+      "it sent an event to {} with the delay {} at {}: the sum is beyond the clock's range of "
       "{}; do not send an event that never occurs",
-      destination, text, time_text(model, now), time_text(model, Time::max())));
+      lp_text(model, destination), text, time_text(model, now), time_text(model, Time::max())));
 }
 
-void refuse_phase(LpId destination, unsigned phase, unsigned phase_of_cause) {
+void refuse_phase(const Model& model, LpId destination, unsigned phase, unsigned phase_of_cause) {
   throw ModelFault(
-      fmt::format("in phase {} it sent an event of phase {} without delay to LP {}: the effect "
+      fmt::format("in phase {} it sent an event of phase {} without delay to {}: the effect "
                   "would come before "
                   "its cause; name phase {} or a later one, or give the send a delay",
-                  phase_of_cause, phase, destination, phase_of_cause));
+                  phase_of_cause, phase, lp_text(model, destination), phase_of_cause));
 }
 
-void refuse_payload(LpId destination, const detail::PayloadParts& parts) {
+void refuse_payload(const Model& model, LpId destination, const detail::PayloadParts& parts) {
   const bool expanded = parts.has_trailer && parts.trailer >= 0;
   throw ModelFault(fmt::format(
-      "it sent an {} of {} bytes to LP {}; {}", expanded ? "expanded event" : "event",
-      parts.event_bytes + parts.bytes.size(), destination,
+      "it sent an {} of {} bytes to {}; {}", expanded ? "expanded event" : "event",
+      parts.event_bytes + parts.bytes.size(), lp_text(model, destination),
       expanded ? "an expanded event is at most 64 KiB" : "an event is less than 1 GiB"));
 }
 
@@ -71,21 +72,20 @@ std::string broken_promise_text(const Model& model, const Promises& promises, Lp
   const std::optional<Duration> least = promises.minimum_delay(sender, destination);
   if (!least) {
     return fmt::format(
-        "it sent an event to LP {0}, but the model's communication graph is complete() and has no "
-        "edge from LP {1} to LP {0}",
-        destination, sender);
+        "it sent an event to {0}, but the model's communication graph is complete() and has no "
+        "edge from {1} to {0}",
+        lp_text(model, destination), lp_text(model, sender));
   }
   const auto text = [&](Duration duration) {
     return duration_text(duration, model.tick_seconds());
   };
-  const std::string sent =
-      fmt::format("it sent an event to LP {} with the delay {}, but ", destination, text(delay));
+  const std::string sent = fmt::format("it sent an event to {} with the delay {}, but ",
+                                       lp_text(model, destination), text(delay));
   if (*least == promises.lookahead())
     return fmt::format("{}Model::lookahead() promises at least {} to every other LP", sent,
                        text(*least));
-  return fmt::format(
-      "{}the model promises at least {} from LP {} to LP {} (CommunicationGraph::connect)", sent,
-      text(*least), sender, destination);
+  return fmt::format("{}the model promises at least {} from {} to {} (CommunicationGraph::connect)",
+                     sent, text(*least), lp_text(model, sender), lp_text(model, destination));
 }
 
 }  // namespace orrery

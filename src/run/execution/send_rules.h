@@ -26,16 +26,18 @@ std::string broken_promise_text(const Model& model, const Promises& promises, Lp
                                 LpId destination, Duration delay);
 
 /// The same for a send without delay that names an earlier phase than that of its cause.
-[[noreturn]] void refuse_phase(LpId destination, unsigned phase, unsigned phase_of_cause);
+[[noreturn]] void refuse_phase(const Model& model, LpId destination, unsigned phase,
+                               unsigned phase_of_cause);
 
 /// Throws the ModelFault for a payload that is too large.
-[[noreturn]] void refuse_payload(LpId destination, const detail::PayloadParts& parts);
-inline void check_payload(LpId destination, const detail::PayloadParts& parts) {
+[[noreturn]] void refuse_payload(const Model& model, LpId destination,
+                                 const detail::PayloadParts& parts);
+inline void check_payload(const Model& model, LpId destination, const detail::PayloadParts& parts) {
   const std::size_t bytes = parts.event_bytes + parts.bytes.size();
   const bool expanded = parts.has_trailer && parts.trailer >= 0;
   if (bytes > detail::kExpandedBytesLimit &&
       (expanded || parts.size() >= detail::kPayloadBytesLimit)) [[unlikely]]
-    refuse_payload(destination, parts);
+    refuse_payload(model, destination, parts);
 }
 
 /// Key of an event sent at `cause` with `delay`, or refuse_send. `sequence`: the sender's send
@@ -54,7 +56,7 @@ inline void check_payload(LpId destination, const detail::PayloadParts& parts) {
   if (phase != detail::kNoPhase) {
     const auto named = static_cast<unsigned>(phase);
     if (delay.ticks() == 0 && named < cause.phase())
-      refuse_phase(destination, named, cause.phase());
+      refuse_phase(model, destination, named, cause.phase());
     if (delay.ticks() != 0 || named != cause.phase()) {
       step = Key::first_step_of(named);
       microstep = 0;

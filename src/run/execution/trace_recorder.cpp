@@ -5,12 +5,6 @@
 
 namespace orrery {
 
-bool TraceScope::contains(LpId lp) const {
-  const auto behind = std::upper_bound(
-      lps.begin(), lps.end(), lp, [](LpId id, const Range& range) { return id < range.first; });
-  return behind != lps.begin() && lp <= std::prev(behind)->second;
-}
-
 std::string_view name_of(TraceKind kind) {
   switch (kind) {
     case TraceKind::event:

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "core/cycles.h"
+#include "core/lp_ranges.h"
 #include "orrery/event.h"
 #include "orrery/time.h"
 
@@ -30,14 +31,11 @@ namespace orrery {
 
 /// The events to trace.
 struct TraceScope {
-  using Range = std::pair<LpId, LpId>;  ///< inclusive
-  std::vector<Range> lps;               ///< sorted and disjoint; empty: all
+  LpRanges lps;  ///< empty: all
   Time from = Time::zero(), to = Time::max();
 
-  bool contains(LpId lp, Time time) const {
-    return time >= from && time < to && (lps.empty() || contains(lp));
-  }
-  bool contains(LpId lp) const;
+  bool contains(LpId lp, Time time) const { return time >= from && time < to && contains(lp); }
+  bool contains(LpId lp) const { return lps.empty() || orrery::contains(lps, lp); }
 };
 
 /// Activities of a worker.

@@ -57,7 +57,7 @@ class OneByOne {
       FaultReport report(fault.key, options_.livelock_microsteps);
       report.add(&fault);
       report.add(world_.trail);
-      result.fault = report.text();
+      result.fault = report.text(world_.model());
       if (execution_.rows() > 0) rows_.return_to(rows_before_);
     }
     result.loop_seconds += watch.lap();

@@ -11,6 +11,7 @@
 #include "memory/model_heap.h"
 #include "orrery/error.h"
 #include "run/containment/activity.h"
+#include "run/containment/lp_names.h"
 
 namespace orrery {
 namespace {
@@ -19,7 +20,8 @@ namespace {
 /// is.
 std::string mistake_in(const CommunicationGraph::Edge& edge, const Model& model,
                        std::uint64_t lps) {
-  const std::string pair = fmt::format("from LP {} to LP {}", edge.from, edge.to);
+  const std::string pair =
+      fmt::format("from {} to {}", lp_text(model, edge.from), lp_text(model, edge.to));
   if (edge.from >= lps || edge.to >= lps)
     return fmt::format("has an edge {}, but the model has LPs 0 to {}", pair, lps - 1);
   if (edge.weight == 0)
@@ -29,9 +31,9 @@ std::string mistake_in(const CommunicationGraph::Edge& edge, const Model& model,
                        duration_text(edge.minimum_delay, model.tick_seconds()), pair);
   }
   return fmt::format(
-      "promises a delay from LP {} to itself; an LP may always send to itself, so there is nothing "
+      "promises a delay from {} to itself; an LP may always send to itself, so there is nothing "
       "to promise: leave this edge out",
-      edge.from);
+      lp_text(model, edge.from));
 }
 
 bool is_sound(const CommunicationGraph::Edge& edge, std::uint64_t lps) {

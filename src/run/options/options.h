@@ -11,7 +11,9 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
+#include "core/lp_recording.h"
 #include "orrery/model.h"
 #include "run/options/option.h"
 #include "run/options/rank_place.h"
@@ -35,6 +37,8 @@ struct RunOptions {
   std::uint32_t livelock_microsteps = 1'000'000;  ///< limit of zero-delay steps in a phase
   RankPlace place;                                ///< of this process among the ranks of the run
   std::shared_ptr<const Disturbances> disturbances = undisturbed();  ///< never null
+  /// What the metrics of the model record of single LPs (metric_options.h); the metrics refer to it.
+  std::shared_ptr<const std::vector<LpRecording>> recordings;
 
   /// The same without a horizon: no send is dropped.
   RunOptions without_horizon() const {

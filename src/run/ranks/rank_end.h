@@ -63,11 +63,11 @@ std::vector<RankEndMessage> share_end_messages(transport::RankTransport& ranks,
 void add_end(const RankEndFacts& end, std::uint32_t livelock_limit, FaultReport& report);
 
 template <class Counters>
-std::string describe_fault(const std::vector<RankEnd<Counters>>& ends, const Key& key,
-                           std::uint32_t livelock_limit) {
+std::string describe_fault(const Model& model, const std::vector<RankEnd<Counters>>& ends,
+                           const Key& key, std::uint32_t livelock_limit) {
   FaultReport report(key, livelock_limit);
   for (const RankEndFacts& end : ends) add_end(end, livelock_limit, report);
-  return report.text();
+  return report.text(model);
 }
 
 template <class Counters>

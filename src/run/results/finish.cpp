@@ -63,7 +63,7 @@ void Finisher::add_at_end(Observation one) {
 }
 
 void Finisher::add_metrics(LpId id, const std::byte* metrics) {
-  if (!apart_) return totals_.add(metrics);
+  if (!apart_) return totals_.add(id, metrics);
   part_.lps.push_back(id);
   part_.metrics.insert(part_.metrics.end(), metrics, metrics + model_.metric_bytes());
 }
@@ -131,7 +131,7 @@ void Finisher::store(const Model& model, Time end, std::vector<Part> parts, RunR
   }
   std::sort(all.begin(), all.end());
   MetricTotals totals(model, end);
-  for (const auto& [id, one] : all) totals.add(one);
+  for (const auto& [id, one] : all) totals.add(id, one);
   totals.store(result);
   note_left_out(model, std::move(left_out), result);
   if (failed == nullptr) return;

@@ -2,16 +2,20 @@
 #include "run/results/metric_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "core/duration_text.h"
 #include "core/model_access.h"
 #include "core/model_registry.h"
+#include "core/text.h"
 #include "orrery/error.h"
 #include "run/containment/faults.h"
 #include "run/options/option_forms.h"
+#include "run/results/lp_recordings.h"
 
 namespace orrery {
 namespace {
@@ -51,6 +55,17 @@ const Option<std::string> kSeries{
      .group = kObservations,
      .field = "series",
      .default_words = "the series that the model declares",
+     .universal = true},
+    "",
+    option_forms::any_text()};
+const Option<std::string> kRecord{
+    {.name = "record",
+     .type = "LPS.METRIC[=TIME],...",
+     .help = "Keep a metric's figures of each of these LPs, such as 'router*.queue'; with a time, "
+             "also a series with such intervals",
+     .group = kObservations,
+     .field = "record",
+     .default_words = "figures of all LPs together",
      .universal = true},
     "",
     option_forms::any_text()};
@@ -126,6 +141,15 @@ void keep_series(const Model& model, const RunOptions& options) {
   }
 }
 
+void record_lps(const Model& model, RunOptions& options) {
+  options.recordings = std::make_shared<const std::vector<LpRecording>>(
+      read_recordings(kRecord.flag(), options.get(kRecord), model, options.until));
+  for (const Metric* metric : model.metrics()) {
+    const LpRecording& recording = (*options.recordings)[metric->index()];
+    ModelAccess::record_lps(*metric, recording.lps.empty() ? nullptr : &recording);
+  }
+}
+
 /// Uses a series that the metric already has, if any.
 void keep_batches(const Model& model, const RunOptions& options) {
   for (const Metric* metric : batched_metrics(model, options)) {
@@ -156,6 +180,9 @@ const Option<std::int64_t>& warm_up_option() {
 const Option<std::string>& series_option() {
   return kSeries;
 }
+const Option<std::string>& record_option() {
+  return kRecord;
+}
 const Option<std::string>& batch_means_option() {
   return kBatchMeans;
 }
@@ -167,15 +194,16 @@ const Option<std::int64_t>& stop_check_option() {
 }
 
 OptionList lasting_metric_options() {
-  return {&kWarmUp, &kSeries, &kBatchMeans};
+  return {&kWarmUp, &kSeries, &kRecord, &kBatchMeans};
 }
 OptionList metric_options() {
-  return {&kWarmUp, &kSeries, &kBatchMeans, &kStopWhen, &kStopCheck};
+  return {&kWarmUp, &kSeries, &kRecord, &kBatchMeans, &kStopWhen, &kStopCheck};
 }
 
-void apply_metric_options(const Model& model, const RunOptions& options) {
+void apply_metric_options(const Model& model, RunOptions& options) {
   begin_after(model, Time::from_ticks(options.get(kWarmUp)), options.until);
   keep_series(model, options);
+  record_lps(model, options);
   keep_batches(model, options);
 }
 
@@ -185,11 +213,10 @@ const Metric& find_metric(const Model& model, const std::string& name, const std
     if (metric->name() == name) return *metric;
     names.push_back(metric->name());
   }
-  throw UsageError(
-      names.empty()
-          ? fmt::format("{}: the model has no metrics", flag)
-          : fmt::format("{}: the model has no metric '{}'{} ('orrery describe' shows all)", flag,
-                        name, near_matches(name, names)));
+  throw UsageError(names.empty() ? fmt::format("{}: the model has no metrics", flag)
+                                 : fmt::format("{}: the model has no metric '{}'{} (metrics: {})",
+                                               flag, printable(name), near_matches(name, names),
+                                               fmt::join(names, ", ")));
 }
 
 std::vector<const Metric*> batched_metrics(const Model& model, const RunOptions& options) {

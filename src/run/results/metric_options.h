@@ -18,6 +18,8 @@ namespace orrery {
 const Option<std::int64_t>& warm_up_option();
 /// "METRIC=TIME,..."
 const Option<std::string>& series_option();
+/// "LPS.METRIC,LPS.METRIC=TIME,..."
+const Option<std::string>& record_option();
 /// "METRIC,..."
 const Option<std::string>& batch_means_option();
 /// Conditions, parsed by output/stop_rule.h; and the interval of their checks, in ticks of
@@ -32,9 +34,10 @@ OptionList metric_options();
 
 /// Makes the metrics of a prepared model keep what the options request; the horizon is known.
 /// Throws UsageError for metrics that the model does not have, and for times without observations.
-void apply_metric_options(const Model& model, const RunOptions& options);
+/// `options` then own what the metrics refer to, and must live until the results are written.
+void apply_metric_options(const Model& model, RunOptions& options);
 
-/// Throws UsageError that names the flag and the near matches.
+/// Throws UsageError that names the flag, the near matches and all metrics.
 const Metric& find_metric(const Model& model, const std::string& name, const std::string& flag);
 /// The metrics with batch means; their series have some thousand intervals.
 std::vector<const Metric*> batched_metrics(const Model& model, const RunOptions& options);

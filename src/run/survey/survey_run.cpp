@@ -149,7 +149,7 @@ class SurveyRun {
     FaultReport report(fault.key, options_.livelock_microsteps);
     report.add(&fault);
     report.add(trail_);
-    result_.fault = report.text();
+    result_.fault = report.text(model_);
   }
 
   bool stopped() const { return control_.stop_requested.load(std::memory_order_relaxed); }

@@ -45,7 +45,7 @@ Counters conclude(World& world, const RunOptions& options, RunControl& control,
   }
   report_counters(table, sum, result.statistics);
   if (ending.end == RunEnd::fault)
-    result.fault = describe_fault(ends, ending.cut, options.livelock_microsteps);
+    result.fault = describe_fault(world.model(), ends, ending.cut, options.livelock_microsteps);
   result.end = ending.end;
   result.workers = static_cast<unsigned>(loops.size());
   world.cut = ending.cut;

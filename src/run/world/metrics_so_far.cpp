@@ -38,7 +38,7 @@ RunResult metrics_so_far(World& world, Time time, transport::RankTransport* rank
     return result;
   }
   MetricTotals totals(world.model(), time);
-  for_each_ledger(world, [&](LpId, const std::byte* metrics) { totals.add(metrics); });
+  for_each_ledger(world, [&](LpId id, const std::byte* metrics) { totals.add(id, metrics); });
   totals.store(result);
   result.mergeable_statistics = world.mergeable_statistics;
   return result;

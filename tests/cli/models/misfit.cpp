@@ -41,6 +41,12 @@ class Misfit final : public orrery::Model {
   orrery::Parameter<std::int64_t> lps{*this, "lps", 4, {.help = "LPs", .minimum = 0}};
   orrery::Parameter<std::int64_t> rows{
       *this, "rows", 1, {.help = "rows per step", .minimum = 0, .maximum = 1000}};
+  orrery::Parameter<std::string> names{
+      *this,
+      "names",
+      "none",
+      {.help = "names of LPs",
+       .choices = {"none", "plain", "markup", "control", "throw", "crash"}}};
   orrery::Metric steps{*this, "steps", "1", "steps done"};
   orrery::Table track{*this,
                       "track",
@@ -54,6 +60,13 @@ class Misfit final : public orrery::Model {
   }
   std::uint64_t lp_count() const override { return static_cast<std::uint64_t>(lps.value()); }
   std::unique_ptr<orrery::LogicalProcessBase> create(LpId) const override;
+  std::string name_of(LpId id) const override {
+    if (names.value() == "none") return "";
+    if (names.value() == "control") return "\x1b[2Jwalker";
+    if (names.value() == "crash") std::raise(SIGSEGV);
+    if (names.value() == "throw") throw std::out_of_range("no such walker");
+    return (names.value() == "markup" ? "<b>\"walker\" & ," : "walker") + std::to_string(id);
+  }
   Duration lookahead() const override {
     return Duration::milliseconds(does.value() == "clock" ? 0 : 400);
   }
