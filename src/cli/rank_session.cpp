@@ -110,9 +110,10 @@ std::string prepared_text(const Model& model) {
 }  // namespace
 
 void RankRequest::declare(OptionTable& options) {
-  options.value("--ranks", ranks, "N",
-                "Number of processes on this machine that run the model together (1); 2..8: as many "
-                "as it has cores");
+  options.value(
+      "--ranks", ranks, "N",
+      "Number of processes on this machine that run the model together (1); 2..8: as many "
+      "as it has cores");
   options.flag("--survive", survive,
                "If a rank dies, go on from the last snapshot (with --ranks and --out)");
   options.value("--mpi", mpi, "openmpi|mpich",

@@ -102,8 +102,8 @@ TEST(PreemptiveResource, LosesWhatIsDoneInVain) {
   EXPECT_EQ(seen.delayed, 0u);
 }
 
-/// simmer 4.4.7, "Advanced trajectory usage": customers of 5 ticks each at a resource of capacity 3
-/// that falls to 1 at 4 and to 0 at 10; here the falls, with and without preemption.
+/// A case of simmer: customers of 5 ticks each at a resource of capacity 3 that falls to 1 at 4 and to 0
+/// at 10, with and without preemption.
 TEST(PreemptiveResource, LosesServersWithAndWithoutPreemption) {
   for (const Removal removal : {Removal::preempts, Removal::lets_finish}) {
     const bool preempts = removal == Removal::preempts;
@@ -122,8 +122,11 @@ TEST(PreemptiveResource, LosesServersWithAndWithoutPreemption) {
     }
     for (const std::uint64_t service : services)
       EXPECT_EQ(crane.complete(at(5), service).has_value(), !preempts || service == services[0]);
-    if (preempts) begun(crane, 'b', 1);
-    EXPECT_TRUE(crane.set_capacity(at(10), 0, removal).empty() || preempts);
+    if (preempts) {
+      EXPECT_TRUE(crane.complete(at(6), begun(crane, 'b', 1)));
+      EXPECT_TRUE(crane.complete(at(7), begun(crane, 'c', 1)));
+    }
+    EXPECT_TRUE(crane.set_capacity(at(10), 0, removal).empty());
     EXPECT_EQ(crane.request(at(11), 'd', ticks(5)).admission, Admission::queued);
     EXPECT_EQ(crane.available(), 0u);
     EXPECT_EQ(crane.statistics(at(12)).capacity_area, preempts ? 3u * 4 + 1 * 6 : 3u * 5 + 1 * 5);

@@ -19,9 +19,9 @@ from ._errors import UsageError
 # What `orrery run` and `orrery sweep` take beside the options of runs, which `orrery list --json`
 # names.
 RUN_OPTIONS = frozenset({
-    "engine", "out", "force", "config", "verbose", "ranks", "mpi", "snapshot-every", "snapshot-at",
-    "snapshot-wall", "snapshot-share", "snapshots", "snapshot-check", "end-after-snapshot", "trace",
-    "trace-lps", "trace-from", "trace-to", "trace-size"})
+    "engine", "out", "force", "config", "verbose", "ranks", "mpi", "survive", "snapshot-every",
+    "snapshot-at", "snapshot-wall", "snapshot-share", "snapshots", "snapshot-check",
+    "end-after-snapshot", "trace", "trace-lps", "trace-from", "trace-to", "trace-size"})
 SWEEP_OPTIONS = frozenset({
     "engine", "out", "force", "seeds", "jobs", "confidence", "until-precision", "max-seeds",
     "compare", "show"})
