@@ -95,7 +95,7 @@ TEST_P(Looks, ChangeNothing) {
   Onlooker onlooker(model, options, control);
   const RunResult result =
       run_supervised(*find_engine(GetParam().engine).make(), model, options, control);
-  EXPECT_EQ(result.end, RunEnd::completed);
+  EXPECT_EQ(result.end, RunEnd::completed) << result.fault;
   EXPECT_EQ(result.fingerprint, expected.result.fingerprint);
   EXPECT_EQ(result.committed, expected.result.committed);
   EXPECT_EQ(rows.sorted(), expected.rows);
@@ -122,6 +122,7 @@ TEST(LooksOverRanks, ChangeNothing) {
                Onlooker onlooker(model, own, control);
                const RunResult result =
                    run_supervised(*find_engine(engine).make(), model, own, control);
+               EXPECT_EQ(result.end, RunEnd::completed) << result.fault;
                if (own.place.rank > 0) return;
                fingerprint = result.fingerprint;
                looks = onlooker.looks();
