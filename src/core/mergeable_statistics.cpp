@@ -50,10 +50,14 @@ std::span<const std::uint64_t> MergeableStatistics::One::merge_lp_words(
   return words;
 }
 
-std::map<LpId, const Series*> MergeableStatistics::lp_series(const Metric& metric) const {
+std::map<LpId, const Series*> MergeableStatistics::One::sorted_lp_series() const {
   std::map<LpId, const Series*> all;
-  for (const auto& [lp, series] : one_[metric.index()].lp_series) all.emplace(lp, &series);
+  for (const auto& [lp, series] : lp_series) all.emplace(lp, &series);
   return all;
+}
+
+std::map<LpId, const Series*> MergeableStatistics::lp_series(const Metric& metric) const {
+  return one_[metric.index()].sorted_lp_series();
 }
 
 void MergeableStatistics::merge(const MergeableStatistics& other) {
@@ -79,9 +83,9 @@ std::vector<std::uint64_t> MergeableStatistics::words() const {
     one.histogram.write(words);
     one.series.write(words);
     words.push_back(one.lp_series.size());
-    for (const auto& [lp, series] : std::map(one.lp_series.begin(), one.lp_series.end())) {
+    for (const auto& [lp, series] : one.sorted_lp_series()) {
       words.push_back(lp);
-      series.write(words);
+      series->write(words);
     }
   }
   return words;

@@ -77,6 +77,7 @@ class MergeableStatistics {
     }
     void add_of_lp(const Observation& observation);
     Series& series_of(LpId lp);
+    std::map<LpId, const Series*> sorted_lp_series() const;
     std::span<const std::uint64_t> merge_lp_words(std::span<const std::uint64_t> words);
 
     bool has_histogram;

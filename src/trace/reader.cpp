@@ -400,19 +400,19 @@ const std::unordered_map<LpId, std::string>& TraceReader::lp_names() const {
   }));
 }
 
+std::string TraceReader::lp_name(LpId lp) const {
+  const auto found = lp_names().find(lp);
+  return found == lp_names().end() ? "" : found->second;
+}
+
 NamedLps TraceReader::lps() const {
-  const auto& names = lp_names();
   return {.count = std::min<std::uint64_t>(facts_.lps, std::numeric_limits<LpId>::max()),
-          .name_of =
-              [&names](LpId lp) {
-                const auto found = names.find(lp);
-                return found == names.end() ? "" : found->second;
-              },
+          .name_of = [this](LpId lp) { return lp_name(lp); },
           .owner = "the trace"};
 }
 
 std::string TraceReader::lp_text(LpId lp) const {
-  return orrery::lp_text(lp, lps().name_of(lp));
+  return orrery::lp_text(lp, lp_name(lp));
 }
 
 /// Each sequence has its own table of interned names.

@@ -90,6 +90,7 @@ class TraceReader {
   void read_tail_note(Note note, std::uint64_t number);
   void intern(protozero::data_view interned);
   const std::unordered_map<LpId, std::string>& lp_names() const;
+  std::string lp_name(LpId lp) const;  ///< "" for an LP without a name
 
   const std::string path_;
   const char* bytes_ = nullptr;
