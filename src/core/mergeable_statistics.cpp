@@ -52,7 +52,7 @@ std::span<const std::uint64_t> MergeableStatistics::One::merge_lp_words(
 
 std::map<LpId, const Series*> MergeableStatistics::One::sorted_lp_series() const {
   std::map<LpId, const Series*> all;
-  for (const auto& [lp, series] : lp_series) all.emplace(lp, &series);
+  for (const auto& [lp, own] : lp_series) all.emplace(lp, &own);
   return all;
 }
 
