@@ -90,6 +90,9 @@ int main_within_bounds(int argc, char** argv) {
 }  // namespace orrery::cli
 
 int main(int argc, char** argv) {
+  // Before there are threads: others may read the environment (core/topology.h). The user may have
+  // set the variable to see the messages of hwloc.
+  setenv("HWLOC_HIDE_ERRORS", "2", 0);
   orrery::cli::end_with_parent();
   orrery::cli::exec_external_command(argc, argv);
   orrery::cli::hold_standard_streams();

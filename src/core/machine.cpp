@@ -10,19 +10,9 @@
 #include "core/topology.h"
 
 namespace orrery {
-namespace {
-
-/// The machine does not change during a run: loaded once, constant afterwards.
-const Topology& machine() {
-  static const Topology topology = load_topology();
-  return topology;
-}
-
-}  // namespace
-
 unsigned usable_cores() {
-  const Topology& topology = machine();
-  const int cores = topology ? hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE) : 0;
+  const hwloc_topology_t topology = machine_topology();
+  const int cores = topology ? hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) : 0;
   if (cores > 0) return static_cast<unsigned>(cores);
   const long online = sysconf(_SC_NPROCESSORS_ONLN);
   return online > 0 ? static_cast<unsigned>(online) : 1;
@@ -46,13 +36,13 @@ unsigned granted_cores() {
 }
 
 bool bind_to_core(unsigned worker) {
-  const Topology& topology = machine();
+  const hwloc_topology_t topology = machine_topology();
   if (!topology) return false;
-  const hwloc_obj_t core = hwloc_get_obj_by_type(topology.get(), HWLOC_OBJ_CORE, worker);
+  const hwloc_obj_t core = hwloc_get_obj_by_type(topology, HWLOC_OBJ_CORE, worker);
   if (core == nullptr) return false;
   hwloc_bitmap_t set = hwloc_bitmap_dup(core->cpuset);
   hwloc_bitmap_singlify(set);
-  const bool bound = hwloc_set_cpubind(topology.get(), set, HWLOC_CPUBIND_THREAD) == 0;
+  const bool bound = hwloc_set_cpubind(topology, set, HWLOC_CPUBIND_THREAD) == 0;
   hwloc_bitmap_free(set);
   return bound;
 }

@@ -14,9 +14,9 @@ namespace {
 // Fills in size and ways from the first cache of the level, also where the cores of a machine
 // differ.
 void ask_hwloc(CacheFacts& facts) {
-  const Topology topology = load_topology();
+  const hwloc_topology_t topology = machine_topology();
   if (!topology) return;
-  if (const hwloc_obj_t cache = hwloc_get_obj_by_type(topology.get(), HWLOC_OBJ_L2CACHE, 0)) {
+  if (const hwloc_obj_t cache = hwloc_get_obj_by_type(topology, HWLOC_OBJ_L2CACHE, 0)) {
     facts.bytes = cache->attr->cache.size;
     const int ways = cache->attr->cache.associativity;
     facts.ways = ways > 0 ? static_cast<unsigned>(ways) : 0;

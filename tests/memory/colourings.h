@@ -5,7 +5,6 @@
 
 #include <cstddef>
 
-#include "core/topology.h"
 #include "memory/colour.h"
 
 namespace orrery::memory::testing {
