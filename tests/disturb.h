@@ -18,7 +18,7 @@ struct Disturbed final : Disturbances {
   std::size_t messages = 0;  ///< of a channel; 0: as usual
   std::uint64_t to_cut = 0, to_move = 0;
   std::uint64_t lps_of_part = 0, events_of_step = 0;  ///< 0: as usual
-  bool at_calls = false;
+  bool at_calls = false, streams = false;
 
   std::size_t channel_messages(std::size_t usual) const override {
     return messages > 0 ? messages : usual;
@@ -29,6 +29,7 @@ struct Disturbed final : Disturbances {
   std::uint64_t step_events() const override {
     return events_of_step > 0 ? events_of_step : Disturbances::step_events();
   }
+  std::size_t bytes_to_stream(std::size_t usual) const override { return streams ? 0 : usual; }
   bool reports_cuts() const override { return true; }
   bool interrupts_at_calls() const override { return at_calls; }
   /// Some LPs go to random workers; now and then all LPs of a worker leave it.

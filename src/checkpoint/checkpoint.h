@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "core/kernel_state.h"
 #include "core/ledger.h"
@@ -45,6 +46,33 @@ struct alignas(16) Checkpoint {
 };
 static_assert(sizeof(Checkpoint) == 48);
 
+/// How a worker writes images: into the caches, or past them. The memory of an image serves again
+/// only after the next GVT round. So if the images between two rounds fill the last-level cache, an
+/// image has left the caches before its memory serves again. Written into the caches, it would cost
+/// a read of each line from memory, and push out the model.
+class ImageWriting {
+ public:
+  /// After a GVT round. `stream_from`: bytes of images since the last one, from which on the next
+  /// images are written past the caches.
+  void choose(std::size_t stream_from) { streams_ = std::exchange(bytes_, 0) >= stream_from; }
+  void write(const memory::LpHeap& heap, Checkpoint& checkpoint) {
+    bytes_ += checkpoint.image_bytes;
+    if (!streams_) [[likely]] {
+      heap.save(checkpoint.image());
+    } else {
+      heap.stream(checkpoint.image());
+      ++streamed_;
+    }
+  }
+  /// Images that were written past the caches.
+  std::uint64_t streamed() const { return streamed_; }
+
+ private:
+  bool streams_ = false;
+  std::size_t bytes_ = 0;
+  std::uint64_t streamed_ = 0;
+};
+
 inline Checkpoint* make(memory::BlockPool& pool, Kind kind, std::size_t image_bytes,
                         const KernelState& kernel, std::uint32_t ordinal, Checkpoint* older) {
   auto* checkpoint = static_cast<Checkpoint*>(pool.allocate(sizeof(Checkpoint) + image_bytes));
@@ -57,9 +85,10 @@ inline Checkpoint* make(memory::BlockPool& pool, Kind kind, std::size_t image_by
 }
 
 inline Checkpoint* take(memory::BlockPool& pool, const memory::LpHeap& heap,
-                        const KernelState& kernel, std::uint32_t ordinal, Checkpoint* older) {
+                        const KernelState& kernel, std::uint32_t ordinal, Checkpoint* older,
+                        ImageWriting& writing) {
   Checkpoint* checkpoint = make(pool, Kind::image, heap.image_bytes(), kernel, ordinal, older);
-  heap.save(checkpoint->image());
+  writing.write(heap, *checkpoint);
   return checkpoint;
 }
 

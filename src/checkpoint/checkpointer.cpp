@@ -31,10 +31,11 @@ std::int32_t delayed(std::uint32_t due, const CheckpointRecord& record) {
 
 }  // namespace
 
-Checkpointer::Checkpointer(memory::BlockPool& pool, const Strategy& strategy,
+Checkpointer::Checkpointer(memory::BlockPool& pool, ImageWriting& writing, const Strategy& strategy,
                            const Offload& offload, CopyQueue* queue,
                            std::shared_ptr<PageTracker> tracker)
     : pool_(pool),
+      writing_(writing),
       strategy_(strategy),
       offload_(offload),
       queue_(queue),
@@ -150,7 +151,7 @@ void Checkpointer::take(const Lp& lp, std::uint32_t ordinal) {
 }
 
 void Checkpointer::take_image(const Lp& lp, std::uint32_t ordinal) {
-  lp.checkpoints = checkpoint::take(pool_, lp.heap, lp.kernel, ordinal, lp.checkpoints);
+  lp.checkpoints = checkpoint::take(pool_, lp.heap, lp.kernel, ordinal, lp.checkpoints, writing_);
   ++statistics_.images;
   count_distance(*lp.checkpoints);
   note_size(lp, lp.checkpoints->image_bytes);

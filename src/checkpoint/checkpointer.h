@@ -98,8 +98,8 @@ class Checkpointer {
       {&Statistics::deltas, Merge::sum},      {&Statistics::reversals, Merge::sum},
       {&Statistics::delta_bytes, Merge::sum}, {&Statistics::refused, Merge::sum}};
 
-  Checkpointer(memory::BlockPool& pool, const Strategy& strategy, const Offload& offload,
-               CopyQueue* queue, std::shared_ptr<PageTracker> tracker);
+  Checkpointer(memory::BlockPool& pool, ImageWriting& writing, const Strategy& strategy,
+               const Offload& offload, CopyQueue* queue, std::shared_ptr<PageTracker> tracker);
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
 
@@ -202,6 +202,7 @@ class Checkpointer {
   static Checkpoint* newest_delta(Checkpoint* list);
 
   memory::BlockPool& pool_;
+  ImageWriting& writing_;
   const Strategy strategy_;
   const Offload offload_;
   CopyQueue* const queue_;  ///< nullptr: copies are made at once

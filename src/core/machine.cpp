@@ -10,6 +10,10 @@
 #include "core/topology.h"
 
 namespace orrery {
+namespace {
+constexpr std::size_t kUsualCacheBytes = 32 << 20;
+}  // namespace
+
 unsigned usable_cores() {
   const hwloc_topology_t topology = machine_topology();
   const int cores = topology ? hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) : 0;
@@ -45,6 +49,19 @@ bool bind_to_core(unsigned worker) {
   const bool bound = hwloc_set_cpubind(topology, set, HWLOC_CPUBIND_THREAD) == 0;
   hwloc_bitmap_free(set);
   return bound;
+}
+
+std::size_t last_level_cache_bytes() {
+  const hwloc_topology_t topology = machine_topology();
+  if (topology == nullptr) return kUsualCacheBytes;
+  for (const hwloc_obj_type_t level : {HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE}) {
+    std::size_t bytes = 0;
+    for (hwloc_obj_t cache = nullptr;
+         (cache = hwloc_get_next_obj_by_type(topology, level, cache)) != nullptr;)
+      bytes += cache->attr->cache.size;
+    if (bytes > 0) return bytes;
+  }
+  return kUsualCacheBytes;
 }
 
 std::uint64_t available_memory_bytes() {

@@ -3,6 +3,7 @@
 // What this machine has for a run: cores and memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace orrery {
@@ -16,6 +17,9 @@ unsigned granted_cores();
 
 /// Binds the calling thread to the `worker`-th usable core. Returns false if the system refuses.
 bool bind_to_core(unsigned worker);
+
+/// All last-level caches that the cores share, in bytes; 32 MiB if the system does not tell.
+std::size_t last_level_cache_bytes();
 
 /// Available memory of the system, in bytes.
 std::uint64_t available_memory_bytes();

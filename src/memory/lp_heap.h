@@ -205,6 +205,11 @@ class LpHeap {
     return save_all(image);
   }
 
+  // The same past the caches: neither are the lines of `image` read before they are written, nor do
+  // they push other lines out. For images that are not in a cache any more when their memory serves
+  // again. `image` is aligned to 16 bytes.
+  std::size_t stream(std::byte* image) const noexcept;
+
   // Restores the live chunks and their contents as they were at save. `image` must come from this
   // heap, at any earlier time; allocations made since are free afterwards.
   void restore(const std::byte* image) noexcept {
@@ -363,6 +368,8 @@ class LpHeap {
   std::size_t save_first(std::byte* image) const noexcept;
   void restore_first(const std::byte* image) noexcept;
   std::size_t save_all(std::byte* image) const noexcept;
+  template <class Copy>
+  std::size_t save_rows(std::byte* image, Copy&& copy_row) const noexcept;
   void restore_all(const std::byte* image) noexcept;
   std::size_t set_live(std::uint32_t run_index, std::uint64_t live) noexcept;
 

@@ -14,9 +14,12 @@ namespace orrery::memory::testing {
 
 using Image = std::vector<std::byte>;
 
+/// Written into the caches and past them, which must not differ.
 inline Image save(const LpHeap& heap) {
-  Image image(heap.image_bytes());
+  Image image(heap.image_bytes()), streamed(heap.image_bytes());
   EXPECT_EQ(heap.save(image.data()), image.size());
+  EXPECT_EQ(heap.stream(streamed.data()), image.size());
+  EXPECT_EQ(streamed, image);
   return image;
 }
 

@@ -53,8 +53,10 @@ class RollbackStrategy {
       : pool_(pool),
         name_(name),
         strategy_(strategy),
-        checkpointer_(pool, strategy, {}, nullptr, std::move(tracker)),
-        single_(make_history(1)) {}
+        checkpointer_(pool, writing_, strategy, {}, nullptr, std::move(tracker)),
+        single_(make_history(1)) {
+    writing_.choose(0);  // past the caches: a write into them is simpler
+  }
   ~RollbackStrategy();
 
   std::string_view name() const { return name_; }
@@ -110,6 +112,7 @@ class RollbackStrategy {
   memory::BlockPool& pool_;
   const std::string name_;
   const checkpoint::Strategy strategy_;
+  checkpoint::ImageWriting writing_;
   checkpoint::Checkpointer checkpointer_;
   RollbackHistory single_;
   std::uint64_t small_copies_ = 0;

@@ -37,6 +37,10 @@ unsigned count_executing(const RunOptions& options, const World& world) {
   return std::min(count_useful_workers(options, world.model()), world.parts());
 }
 
+unsigned ranks_on_host(const RunControl& control) {
+  return control.ranks == nullptr ? 1 : control.ranks->ranks_on_host();
+}
+
 constexpr const char* kNothingUrgent =
     "no handler was interrupted (--preempt): a single worker has no more urgent work";
 
@@ -61,9 +65,11 @@ Shared::Shared(World& run_world, const RunOptions& run_options, const Goal& run_
       tracker(checkpoint::make_tracker(run_options)),
       colouring(arena(0).colouring()),
       mild_from(colouring.mild_from),
+      stream_from_bytes(run_options.disturbances->bytes_to_stream(
+          last_level_cache_bytes() / 4 * 3 / (workers * ranks_on_host(run_control)))),
       memory_budget_bytes(
           (options.memory_bytes > 0 ? options.memory_bytes : available_memory_bytes() / 4 * 3) /
-          (run_control.ranks == nullptr ? 1 : run_control.ranks->ranks_on_host())),
+          ranks_on_host(run_control)),
       team(worker_count, options.bind, options.place),
       // A run that halts now and then, as for --stop-when, starts its threads anew each time.
       federation(team, run_control.ranks, run_goal.until == Time::max()),

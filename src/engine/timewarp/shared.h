@@ -78,6 +78,7 @@ struct Shared {
   const memory::Colouring& colouring;
   /// Threshold of mild memory that worker 0 chose last. Relaxed: each worker may adopt it late.
   std::atomic<std::size_t> mild_from;
+  const std::size_t stream_from_bytes;  ///< Checkpointer::choose_writing
   const std::uint64_t memory_budget_bytes;
   // Written in the set-up. Relaxed: the end of a step orders them before they are read.
   std::atomic<bool> any_reversible{false};

@@ -28,6 +28,7 @@ struct WorkCounters {
 struct WorkerStatistics : WorkCounters {
   std::uint64_t rollbacks = 0;
   std::uint64_t checkpoints = 0;
+  std::uint64_t streamed_checkpoints = 0;
   std::uint64_t remote_events = 0;
   std::uint64_t notices = 0;
   std::uint64_t retreats = 0;
@@ -48,6 +49,8 @@ inline constexpr CounterInfo<WorkerStatistics> kWorkerCounters[] = {
     {&WorkerStatistics::coasted, Merge::sum, "coasted",
      "events executed again after a rollback to restore a state"},
     {&WorkerStatistics::checkpoints, Merge::sum, "checkpoints", "checkpoints taken"},
+    {&WorkerStatistics::streamed_checkpoints, Merge::sum, "streamed_checkpoints",
+     "of these, written past the caches"},
     {&WorkerStatistics::remote_events, Merge::sum, "remote_events", "events sent to other workers"},
     {&WorkerStatistics::cancellations, Merge::sum, "cancellations", "events cancelled"},
     {&WorkerStatistics::notices, Merge::sum, "cancellation_notices",

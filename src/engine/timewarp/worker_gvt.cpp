@@ -139,6 +139,7 @@ void Worker::set_window(const GvtReport& sum) {
   optimism_.note(sum);
   horizon_ = std::min(optimism_.horizon(gvt_), shared_.end);
   log_.adjust(event_cycles_);
+  log_.choose_writing(shared_.stream_from_bytes);
   log_.set_mild_from(shared_.mild_from.load(std::memory_order_relaxed));
 }
 

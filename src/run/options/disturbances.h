@@ -31,6 +31,8 @@ class Disturbances {
   virtual std::uint64_t part_lps() const { return 0; }
   /// Most events that a worker executes before it meets the others.
   virtual std::uint64_t step_events() const { return std::numeric_limits<std::uint64_t>::max(); }
+  /// Bytes of checkpoints between two GVT rounds from which on they are written past the caches.
+  virtual std::size_t bytes_to_stream(std::size_t usual) const { return usual; }
   /// Whether the run reports how many cuts there were.
   virtual bool reports_cuts() const { return false; }
   /// Whether a handler is interrupted each time that it calls the platform.
