@@ -9,6 +9,8 @@ with the automatic threshold and with fixed ones. Runs alternate, medians and sp
 table, cache.json and cache.png are left.
 
   ./dev bench cache                     events/s
+  ./dev bench cache --lps 16 --checkpoints copy
+                                        events/s with 32 LPs on two cores, as in the paper
   ./dev bench cache --counters          also misses of the second-level cache: by perf stat where
                                         the machine counts them, else by cachegrind, which simulates
                                         one cache of this machine's geometry for both workers
@@ -49,6 +51,7 @@ def run_arguments(options, case, variant, until, caches):
     """What run_orrery and orrery_command take."""
     test, local, checkpoint = case
     factor, touched, lps = TESTS[test]
+    lps = options.lps or lps
     return (options.build / "bin/cache_lists.so",
             ["--engine", "timewarp", "--workers", 2, "--until", f"{until:.0f}s", "--checkpoint",
              checkpoint, *variant],
@@ -188,6 +191,7 @@ def parse_arguments():
     parse.add_argument("--tests", default="A,B,C")
     parse.add_argument("--checkpoints", default="copy,auto")
     parse.add_argument("--locals", type=numbers(float), default=[0, 0.95], help="0,0.95")
+    parse.add_argument("--lps", type=int, help="LPs for each cache, in place of 128, 512 and 1024")
     parse.add_argument("--shares", default="0.25,0.5,0.625,0.75,0.875,1")
     parse.add_argument("--cachegrind-until", type=float, default=6,
                        help="simulated seconds of the shorter counted run (6)")
@@ -200,7 +204,7 @@ def parse_arguments():
 def main():
     options = parse_arguments()
     require(options, "cache_lists.so")
-    variants = {"off": ["--cache-aware", "off"], "auto": ["--cache-share", "auto"]}
+    variants = {"off": ["--cache-aware", "off"], "auto": ["--cache-aware", "on"]}
     variants |= {share: ["--cache-share", share] for share in options.shares.split(",")}
     results = []
     for test in options.tests.split(","):

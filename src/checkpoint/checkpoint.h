@@ -52,9 +52,13 @@ static_assert(sizeof(Checkpoint) == 48);
 /// a read of each line from memory, and push out the model.
 class ImageWriting {
  public:
-  /// After a GVT round. `stream_from`: bytes of images since the last one, from which on the next
-  /// images are written past the caches.
-  void choose(std::size_t stream_from) { streams_ = std::exchange(bytes_, 0) >= stream_from; }
+  /// After a GVT round. `stream_from`: bytes of images from round to round, from which on the next
+  /// images are written past the caches. The mean of many rounds decides: a round that took long by
+  /// chance says little, and while images are written past the caches, rounds can take longer.
+  void choose(std::size_t stream_from) {
+    mean_bytes_ += (static_cast<double>(std::exchange(bytes_, 0)) - mean_bytes_) / kRounds;
+    streams_ = mean_bytes_ >= static_cast<double>(stream_from);
+  }
   void write(const memory::LpHeap& heap, Checkpoint& checkpoint) {
     bytes_ += checkpoint.image_bytes;
     if (!streams_) [[likely]] {
@@ -68,8 +72,11 @@ class ImageWriting {
   std::uint64_t streamed() const { return streamed_; }
 
  private:
+  static constexpr double kRounds = 16;
+
   bool streams_ = false;
-  std::size_t bytes_ = 0;
+  std::size_t bytes_ = 0;  ///< since the last round
+  double mean_bytes_ = 0;  ///< from round to round
   std::uint64_t streamed_ = 0;
 };
 

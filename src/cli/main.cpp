@@ -22,6 +22,7 @@
 #include "cli/complete.h"
 #include "cli/external_commands.h"
 #include "cli/standard_output.h"
+#include "memory/library_state.h"
 #include "memory/region.h"
 #include "orrery/error.h"
 #include "run/containment/crash_guard.h"
@@ -90,9 +91,10 @@ int main_within_bounds(int argc, char** argv) {
 }  // namespace orrery::cli
 
 int main(int argc, char** argv) {
-  // Before there are threads: others may read the environment (core/topology.h). The user may have
-  // set the variable to see the messages of hwloc.
+  // Before there are threads: others may read the environment. The user may have set the variable
+  // to see the messages of hwloc (core/topology.h).
   setenv("HWLOC_HIDE_ERRORS", "2", 0);
+  orrery::memory::name_time_zone();
   orrery::cli::end_with_parent();
   orrery::cli::exec_external_command(argc, argv);
   orrery::cli::hold_standard_streams();

@@ -37,10 +37,8 @@ void prepare_stdio() {
   }
 }
 
-// Without TZ, localtime copies the name of the default file at every call and frees the last copy.
-// If TZ names that file, localtime keeps its first copy.
 void prepare_time_zone() {
-  setenv("TZ", ":/etc/localtime", 0);
+  name_time_zone();
   tzset();
 }
 
@@ -107,6 +105,12 @@ int touch_storage(dl_phdr_info* info, std::size_t, void*) {
 }
 
 }  // namespace
+
+// Without TZ, localtime copies the name of the default file at every call and frees the last copy.
+// If TZ names that file, localtime keeps its first copy.
+void name_time_zone() {
+  setenv("TZ", ":/etc/localtime", 0);
+}
 
 void prepare_library_state() {
   // Runs may begin at the same time, as ranks that are threads of one process do, and libraries do

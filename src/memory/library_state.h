@@ -27,6 +27,9 @@
 
 namespace orrery::memory {
 
+// Sets TZ if it is not set. For main(), before there are threads: others may read the environment.
+void name_time_zone();
+
 // Call once a process before any model code runs, and again after the program changed its locale.
 void prepare_library_state();
 

@@ -984,8 +984,8 @@ class CacheAwareness(Case):
             self.assertEqual(half["statistics"]["cache_share"]["value"], 0.5)
             pages = half["statistics"]["huge_page_memory"]["value"]
             self.assertTrue(pages > 0 or any("huge pages" in note for note in half["notes"]))
-        off = self.run_json(*self.RUN, "--workers", "2", "--cache-aware", "off")
-        alone = self.run_json(*self.RUN, "--workers", "1")
+        off = self.run_json(*self.RUN, "--workers", "2")
+        alone = self.run_json(*self.RUN, "--workers", "1", "--cache-aware", "on")
         self.assertEqual(off["options"]["cache_share"], "auto")
         for report in (off, alone):
             self.assertNotIn("cache_share", report["statistics"])

@@ -32,7 +32,7 @@ struct Variant {
   std::string offload = "none";
   double abort_threshold = -1;
   std::uint32_t max_checkpoint_distance = 40;
-  bool cache_aware = true;
+  bool cache_aware = false;
   double cache_share = -1;
 };
 
@@ -48,7 +48,8 @@ std::string describe(const Variant& v, std::uint64_t seed) {
          std::to_string(v.memory_bytes) + ", gvt " + std::to_string(v.gvt_period_us) +
          " us, channels of " + std::to_string(v.channel_messages) + ", offload " + v.offload +
          ", threshold " + std::to_string(v.abort_threshold) +
-         (v.cache_aware ? ", cache share " + std::to_string(v.cache_share) : ", no cache share");
+         (v.cache_aware || v.cache_share >= 0 ? ", cache share " + std::to_string(v.cache_share)
+                                              : ", no cache share");
 }
 
 RunOptions options_of(const Variant& v, std::uint64_t seed) {
@@ -91,7 +92,7 @@ std::vector<Variant> variants() {
   return {{.workers = 1},
           {.workers = 2},
           {.workers = 2, .checkpoint = "copy", .cache_share = 0.5},
-          {.workers = 3, .checkpoint = "periodic:7", .cache_aware = false},
+          {.workers = 3, .checkpoint = "periodic:7", .cache_aware = true},
           {.workers = 4, .checkpoint = "periodic:1000", .gvt_period_us = 200},
           {.workers = 5, .gvt_period_us = 50},
           {.workers = 2, .window_ticks = 40, .cache_share = 0.875},

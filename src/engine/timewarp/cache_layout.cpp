@@ -9,10 +9,10 @@ namespace orrery::timewarp {
 memory::Colouring choose_colouring(const RunOptions& options, unsigned workers,
                                    std::vector<std::string>& notes) {
   using memory::CacheTuning;
-  if (!options.get(kCacheAware) || workers == 1) return {};
+  const double share = options.get(kCacheShare);  // negative: automatic
+  if ((!options.get(kCacheAware) && share < 0) || workers == 1) return {};
   const memory::CacheFacts cache = memory::second_level_cache();
   if (!cache.note.empty()) notes.push_back(cache.note);
-  const double share = options.get(kCacheShare);  // negative: automatic
   memory::Colouring colouring =
       memory::Colouring::of(cache, share < 0 ? CacheTuning::kAutomaticShare : share);
   if (share < 0) colouring.mild_from = CacheTuning::threshold(CacheTuning::kStart, cache.way_bytes);

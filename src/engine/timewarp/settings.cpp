@@ -54,10 +54,11 @@ const Option<bool> kBalance{{.name = "balance",
 const Option<bool> kCacheAware{
     {.name = "cache-aware",
      .type = "on|off",
-     .help = "Keep model memory and checkpoints on different sets of the cache",
+     .help = "Keep model memory and checkpoints on different sets of the cache (a number for "
+             "--cache-share implies it)",
      .group = kGroup,
      .field = "cache_aware"},
-    true,
+    false,
     option_forms::on_or_off()};
 
 const Option<double> kCacheShare{
