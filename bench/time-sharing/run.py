@@ -3,7 +3,8 @@
 """What it is worth to interrupt handlers: Time Warp with --preempt auto, tick and both against off.
 
 The mobile network of Pellegrini and Quaglia's paper (1024 cells of 1000 channels, mobiles that stay
-5 minutes in a cell and call for 2, 25 to 75 % of the channels busy, some 100 us a call); two mixed
+5 minutes in a cell and call for 2, 25 to 75 % of the channels busy, fading and power of all busy
+channels of a cell drawn anew each --fading), beside the sequential engine; two mixed
 loads, events of 5 ms among such of 20 us, where one worker has all the long ones: clients that wait
 for servers beside jobs (dialogue.cpp), and PHOLD, in which nobody waits for anybody; what it costs
 where there is nothing to interrupt; and how long an event waits that comes in the middle of a long
@@ -22,25 +23,26 @@ from harness import (Bars, Table, at_least, command, compare, launch, length,  #
                      measured, panels, parser, require, save_picture, show_ratio,
                      write_record)
 
-OFF = "off"
+OFF, SEQUENTIAL = "off", "sequential"
 PARTS = ("cost", "mixed", "network", "response")
 
 
 class Report:
     def __init__(self, options):
         self.options, self.bars, self.rows = options, Bars(), []
-        self.table = Table(("", 34, ""), ("preempt", 7, ""), ("rate", 11, lambda rate: f"{rate / 1e3:.1f} k/s"),
+        self.table = Table(("", 34, ""), ("preempt", 10, ""), ("rate", 11, lambda rate: f"{rate / 1e3:.1f} k/s"),
                            ("to off", 20, show_ratio), ("efficiency", 10, ".3f"),
                            ("to off", 20, show_ratio), ("interrupted", 11, ".0f"))
 
-    def compare(self, name, model, sets, least, modes, more=(), seeds=(1,)):
-        """Rates and efficiencies of each mode to those of off; returns them by mode."""
+    def compare(self, name, model, sets, least, modes, more=(), seeds=(1,), others=()):
+        """Rates and efficiencies of each mode to those of off; returns them by mode. `others`: names
+        and arguments of other ways to run the model."""
         options = self.options
         engine = ["--engine", "timewarp", "--workers", options.workers, *more]
         until = length(options, model, [*sets], least, [*engine, "--preempt", OFF])
         found = {}
         for seed in seeds:
-            ways = {mode: [*engine, "--preempt", mode] for mode in (OFF, *modes)}
+            ways = {mode: [*engine, "--preempt", mode] for mode in (OFF, *modes)} | dict(others)
             series = measured(options, ways, model,
                               [*sets, "--until", f"{until}s", "--seed", seed], name)
             for one in series:
@@ -85,11 +87,13 @@ def network(report):
     for load, inter_arrival in ((25, 0.48), (50, 0.24), (75, 0.16)):
         sets = [word for name, value in {
             "channels": 1000, "call_duration": "120s", "fast_share": 1, "fast_residence": "300s",
-            "inter_arrival": f"{inter_arrival}s", "work": report.options.work}.items()
+            "inter_arrival": f"{inter_arrival}s", "fading_period": report.options.fading}.items()
             for word in ("--set", f"{name}={value}")]
         found = report.compare(f"network, {load} % load", "pcs", sets, 1, ["tick", "auto", "both"],
                                ["--checkpoint", "periodic:10"],
-                               range(1, report.options.seeds + 1))
+                               range(1, report.options.seeds + 1),
+                               {SEQUENTIAL: ["--engine", "sequential"]})
+        found.pop(SEQUENTIAL)
         for mode, ratios in found.items():
             for seed, (rate, _) in enumerate(ratios, 1):
                 report.bars.ratio(f"network, {load} % load, seed {seed}: {mode} / off", rate, 0.97)
@@ -137,8 +141,8 @@ def main():
     made.add_argument("--workers", type=at_least(2), default=2, help="of the runs (2)")
     made.add_argument("--seconds", type=float, default=2, help="about, of a run (2)")
     made.add_argument("--seeds", type=at_least(1), default=5, help="of the network (5)")
-    made.add_argument("--work", type=at_least(0), default=100_000,
-                      help="of a call in the network, in steps of about a nanosecond (100000)")
+    made.add_argument("--fading", default="1s", metavar="DURATION",
+                      help="from one fading of all busy channels of a cell to the next (1s)")
     made.add_argument("--parts", default=",".join(PARTS), metavar="A,B",
                       help=f"some of {','.join(PARTS)} (all)")
     options = made.parse_args()

@@ -1461,7 +1461,7 @@ class Options(Case):
     # Where one value does not fit all options of a type, and what the others need beside it.
     NAMES = {"pending": "heap", "checkpoint": "copy", "offload": "mono", "copier": "synchronous",
              "expanded-mode": "batched",
-             "oversize": "deny", "preempt": "tick", "tick": "200us",
+             "oversize": "deny", "cache-aware": "on", "preempt": "tick", "tick": "200us",
              "warm-up": "1s", "series": "power=1s", "record": "*.power=1s", "batch-means": "power"}
     RETIRED = {"handover", "barrier", "conservative-mode"}
     OF_THE_COMMAND = RETIRED | {"help", "engine", "engines", "set", "config", "out", "force", "quiet", "json",
