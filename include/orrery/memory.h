@@ -4,7 +4,7 @@
 // one entry. Such memory is rolled back like any other, but lies in cache sets that it shares with
 // checkpoints, and leaves the other sets to memory that every event needs. Without the hint all
 // memory of an LP counts as often touched. The hint has no effect where memory is not separated by
-// cache sets (sequential engine, one worker, --cache-aware off).
+// cache sets (sequential engine, one worker, all runs without --cache-aware on).
 //
 //   std::vector<Entry, orrery::mild_allocator<Entry>> archive;
 #pragma once

@@ -52,6 +52,9 @@ static_assert(sizeof(Checkpoint) == 48);
 /// a read of each line from memory, and push out the model.
 class ImageWriting {
  public:
+  /// Counts images that are written past the caches in `streamed`.
+  explicit ImageWriting(std::uint64_t& streamed) : streamed_(streamed) {}
+
   /// After a GVT round. `stream_from`: bytes of images from round to round, from which on the next
   /// images are written past the caches. The mean of many rounds decides: a round that took long by
   /// chance says little, and while images are written past the caches, rounds can take longer.
@@ -68,8 +71,6 @@ class ImageWriting {
       ++streamed_;
     }
   }
-  /// Images that were written past the caches.
-  std::uint64_t streamed() const { return streamed_; }
 
  private:
   static constexpr double kRounds = 16;
@@ -77,7 +78,7 @@ class ImageWriting {
   bool streams_ = false;
   std::size_t bytes_ = 0;  ///< since the last round
   double mean_bytes_ = 0;  ///< from round to round
-  std::uint64_t streamed_ = 0;
+  std::uint64_t& streamed_;
 };
 
 inline Checkpoint* make(memory::BlockPool& pool, Kind kind, std::size_t image_bytes,

@@ -31,11 +31,10 @@ std::int32_t delayed(std::uint32_t due, const CheckpointRecord& record) {
 
 }  // namespace
 
-Checkpointer::Checkpointer(memory::BlockPool& pool, ImageWriting& writing, const Strategy& strategy,
+Checkpointer::Checkpointer(memory::BlockPool& pool, const Strategy& strategy,
                            const Offload& offload, CopyQueue* queue,
                            std::shared_ptr<PageTracker> tracker)
     : pool_(pool),
-      writing_(writing),
       strategy_(strategy),
       offload_(offload),
       queue_(queue),

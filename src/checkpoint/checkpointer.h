@@ -86,7 +86,8 @@ class Checkpointer {
     std::uint64_t distances = 0;
     std::uint64_t images = 0, deltas = 0, reversals = 0;
     std::uint64_t delta_bytes = 0;
-    std::uint64_t refused = 0;  ///< checkpoints and records for which there was no memory
+    std::uint64_t streamed = 0;  ///< images written past the caches, of small LPs as well
+    std::uint64_t refused = 0;   ///< checkpoints and records for which there was no memory
   };
   /// How the statistics of several checkpointers are merged.
   static constexpr CounterInfo<Statistics> kCounters[] = {
@@ -96,10 +97,11 @@ class Checkpointer {
       {&Statistics::no_slot, Merge::sum},     {&Statistics::distance, Merge::sum},
       {&Statistics::distances, Merge::sum},   {&Statistics::images, Merge::sum},
       {&Statistics::deltas, Merge::sum},      {&Statistics::reversals, Merge::sum},
-      {&Statistics::delta_bytes, Merge::sum}, {&Statistics::refused, Merge::sum}};
+      {&Statistics::delta_bytes, Merge::sum}, {&Statistics::refused, Merge::sum},
+      {&Statistics::streamed, Merge::sum}};
 
-  Checkpointer(memory::BlockPool& pool, ImageWriting& writing, const Strategy& strategy,
-               const Offload& offload, CopyQueue* queue, std::shared_ptr<PageTracker> tracker);
+  Checkpointer(memory::BlockPool& pool, const Strategy& strategy, const Offload& offload,
+               CopyQueue* queue, std::shared_ptr<PageTracker> tracker);
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
 
@@ -167,6 +169,8 @@ class Checkpointer {
   /// `copier`: null if no checkpoint is offloaded.
   void report(const Statistics& sum, const Copier* copier, RunResult& result) const;
   const Statistics& statistics() const { return statistics_; }
+  /// How images are written, those of the engine's own checkpoints as well.
+  ImageWriting& writing() { return writing_; }
   /// Memory in bytes, without the pool's.
   std::size_t bytes() const { return shadow_bytes_; }
 
@@ -202,7 +206,6 @@ class Checkpointer {
   static Checkpoint* newest_delta(Checkpoint* list);
 
   memory::BlockPool& pool_;
-  ImageWriting& writing_;
   const Strategy strategy_;
   const Offload offload_;
   CopyQueue* const queue_;  ///< nullptr: copies are made at once
@@ -219,6 +222,7 @@ class Checkpointer {
   ThresholdSearch thresholds_;
   std::size_t shadow_bytes_ = 0;
   Statistics statistics_;
+  ImageWriting writing_{statistics_.streamed};
 };
 
 template <class EventAt>

@@ -91,12 +91,12 @@ int main_within_bounds(int argc, char** argv) {
 }  // namespace orrery::cli
 
 int main(int argc, char** argv) {
+  orrery::cli::end_with_parent();
+  orrery::cli::exec_external_command(argc, argv);
   // Before there are threads: others may read the environment. The user may have set the variable
   // to see the messages of hwloc (core/topology.h).
   setenv("HWLOC_HIDE_ERRORS", "2", 0);
   orrery::memory::name_time_zone();
-  orrery::cli::end_with_parent();
-  orrery::cli::exec_external_command(argc, argv);
   orrery::cli::hold_standard_streams();
   const orrery::CrashGuard guard;
   return orrery::cli::main_within_bounds(argc, argv);

@@ -53,10 +53,10 @@ bool bind_to_core(unsigned worker) {
 
 std::size_t last_level_cache_bytes() {
   const hwloc_topology_t topology = machine_topology();
-  if (topology == nullptr) return kUsualCacheBytes;
   for (const hwloc_obj_type_t level : {HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE}) {
     std::size_t bytes = 0;
     for (hwloc_obj_t cache = nullptr;
+         topology != nullptr &&
          (cache = hwloc_get_next_obj_by_type(topology, level, cache)) != nullptr;)
       bytes += cache->attr->cache.size;
     if (bytes > 0) return bytes;

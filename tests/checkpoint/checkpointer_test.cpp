@@ -185,8 +185,7 @@ template <class Churn>
 void CheckpointerTest::check() {
   memory::Arena arena;
   memory::BlockPool pool;
-  ImageWriting writing;
-  Checkpointer checkpointer(pool, writing, Strategy::parse(GetParam().strategy), offload_, queue_,
+  Checkpointer checkpointer(pool, Strategy::parse(GetParam().strategy), offload_, queue_,
                             std::make_shared<PageTracker>(GetParam().most_islands));
   std::vector<std::unique_ptr<Subject<Churn>>> subjects;
   for (int i = 0; i < 5; ++i) {
@@ -257,8 +256,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Checkpointer, ReverseRecordsAroundADelta) {
   memory::Arena arena;
   memory::BlockPool pool;
-  ImageWriting writing;
-  Checkpointer checkpointer(pool, writing, Strategy::parse("auto"), Offload{}, nullptr,
+  Checkpointer checkpointer(pool, Strategy::parse("auto"), Offload{}, nullptr,
                             std::make_shared<PageTracker>());
   Subject<ReversibleChurner> s(arena, 9000);
   s.record = std::make_unique<CheckpointRecord>(Tuning(Kind::delta, Interval::fixed(1)));

@@ -58,7 +58,7 @@ class RefusedMemory : public ::testing::Test {
     if (record_ != nullptr) checkpointer_->release_all(lp());
   }
   void begin(const char* strategy, Kind kind) {
-    checkpointer_.emplace(pool_, writing_, Strategy::parse(strategy), Offload{}, nullptr,
+    checkpointer_.emplace(pool_, Strategy::parse(strategy), Offload{}, nullptr,
                           std::make_shared<PageTracker>());
     record_ = std::make_unique<CheckpointRecord>(Tuning(kind, Interval::fixed(1)));
   }
@@ -107,7 +107,6 @@ class RefusedMemory : public ::testing::Test {
   KernelState kernel_;
   Checkpoint* list_ = nullptr;
   std::unique_ptr<CheckpointRecord> record_;
-  ImageWriting writing_;
   std::optional<Checkpointer> checkpointer_;
   std::vector<std::uint64_t> digests_;  // before event i
   std::vector<std::pair<std::size_t, std::size_t>> writes_;

@@ -101,7 +101,8 @@ void RollbackStrategy::take_small(const Lp& lp, std::uint32_t ordinal) {
       history.one_chunk
           ? checkpoint::take_single(pool_, lp.object, memory::chunk_bytes_of(lp.object), lp.kernel,
                                     ordinal, history.checkpoints)
-          : checkpoint::take(pool_, lp.heap, lp.kernel, ordinal, history.checkpoints, writing_);
+          : checkpoint::take(pool_, lp.heap, lp.kernel, ordinal, history.checkpoints,
+                             checkpointer_.writing());
   ++small_copies_;
 }
 

@@ -53,9 +53,9 @@ class RollbackStrategy {
       : pool_(pool),
         name_(name),
         strategy_(strategy),
-        checkpointer_(pool, writing_, strategy, {}, nullptr, std::move(tracker)),
+        checkpointer_(pool, strategy, {}, nullptr, std::move(tracker)),
         single_(make_history(1)) {
-    writing_.choose(0);  // past the caches: a write into them is simpler
+    checkpointer_.writing().choose(0);  // past the caches: a write into them is simpler
   }
   ~RollbackStrategy();
 
@@ -112,7 +112,6 @@ class RollbackStrategy {
   memory::BlockPool& pool_;
   const std::string name_;
   const checkpoint::Strategy strategy_;
-  checkpoint::ImageWriting writing_;
   checkpoint::Checkpointer checkpointer_;
   RollbackHistory single_;
   std::uint64_t small_copies_ = 0;

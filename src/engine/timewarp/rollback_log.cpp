@@ -19,7 +19,7 @@ RollbackLog::RollbackLog(LpStates& lps, memory::Arena& arena, const checkpoint::
       faults_(faults),
       statistics_(statistics),
       lane_(lane),
-      checkpointer_(blocks_, writing_, strategy, offload, copies, std::move(tracker)),
+      checkpointer_(blocks_, strategy, offload, copies, std::move(tracker)),
       journaling_(strategy.automatic() || strategy.name == checkpoint::Strategy::Name::copy),
       interval_(strategy.interval()) {
   blocks_.use_arena(arena);

@@ -186,10 +186,7 @@ class RollbackLog {
   /// After a GVT round: adapts the checkpoint interval. `event_cycles`: mean cost of an event.
   void adjust(double event_cycles);
   /// After a GVT round: see checkpoint::ImageWriting.
-  void choose_writing(std::size_t stream_from) {
-    writing_.choose(stream_from);
-    statistics_.streamed_checkpoints = writing_.streamed();
-  }
+  void choose_writing(std::size_t stream_from) { checkpointer_.writing().choose(stream_from); }
   void set_mild_from(std::size_t offset) { blocks_.set_mild_from(offset); }
   std::int64_t memory_bytes() const {
     return static_cast<std::int64_t>(blocks_.used_bytes() + checkpointer_.bytes());
@@ -219,8 +216,8 @@ class RollbackLog {
     const bool measured = (++statistics_.checkpoints & 63) == 0 || lane_ != nullptr;
     const std::uint64_t start = measured ? read_cycles() : 0;
     try {
-      lp.checkpoints =
-          checkpoint::take(blocks_, lps_.heap(id), lp.kernel, ordinal, lp.checkpoints, writing_);
+      lp.checkpoints = checkpoint::take(blocks_, lps_.heap(id), lp.kernel, ordinal, lp.checkpoints,
+                                        checkpointer_.writing());
       if (!lp.one_chunk) adopt_if_large(id, lp, lp.checkpoints->image_bytes);
     } catch (const std::bad_alloc&) {
       forgo_checkpoint(lp);
@@ -263,7 +260,6 @@ class RollbackLog {
   WorkerStatistics& statistics_;
   TraceLane* const lane_;  ///< null: the run is not traced
   memory::BlockPool blocks_;
-  checkpoint::ImageWriting writing_;
   Journal journal_{blocks_};
   checkpoint::Checkpointer checkpointer_;
   const bool journaling_;  ///< the strategy is automatic, or copies before every event

@@ -261,6 +261,7 @@ class TimeWarpRun {
     result_.account = account_of(sum, shared_.all_workers());
     WorkerStatistics reported = sum;
     reported.checkpoints += kept.taken;
+    reported.streamed_checkpoints = kept.streamed;
     report_counters(kWorkerCounters, reported, result_.statistics);
     add("checkpoint_interval", interval,
         "events from one checkpoint of a small LP to the next, at the end");

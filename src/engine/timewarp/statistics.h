@@ -41,7 +41,7 @@ struct WorkerStatistics : WorkCounters {
 };
 
 /// `executed`: without coasting forward. `checkpoints`: of small and journaled LPs; run.cpp adds
-/// those of LPs with a record, which checkpoint::Checkpointer counts.
+/// those of LPs with a record, and `streamed_checkpoints`, which checkpoint::Checkpointer counts.
 inline constexpr CounterInfo<WorkerStatistics> kWorkerCounters[] = {
     {&WorkerStatistics::executed, Merge::sum},
     {&WorkerStatistics::rolled_back, Merge::sum, "rolled_back", "executed events that were undone"},
