@@ -26,11 +26,13 @@
 #include "lab/channel.h"
 #include "lab/guest_error.h"
 #include "lab/guest_process.h"
-#include "lab/network_device.h"
 #include "lab/outgoing.h"
 #include "lab/radio_channel.h"
 #include "lab/switch_table.h"
 #include "lab/topology.h"
+#include "lab/uml/network_device.h"
+#include "lab/uml/uml_folders.h"
+#include "lab/uml/uml_settings.h"
 
 namespace {
 
@@ -67,13 +69,13 @@ class Emulation {
     tables_.resize(topology.switches.size());
     for (NodeId id = 0; id < topology.nodes(); ++id)
       if (topology.is_radio(id)) radios_.push_back(std::make_unique<Radio>(*this, id, ++seed));
-    std::vector<GuestSettings> settings;
+    std::vector<UmlSettings> settings;
     for (NodeId id = 0; id < topology.hosts.size(); ++id) {
-      settings.push_back(guest_settings(topology.hosts[id], id, folder, kernel));
+      settings.push_back(uml_settings(topology.hosts[id], id, folder, kernel));
       settings.back().seed = seed + id;
       settings.back().virtual_time = false;
     }
-    prepare_guest_folders(topology, settings);
+    prepare_uml_folders(topology, settings);
     for (NodeId id = 0; id < topology.hosts.size(); ++id) add_host(id, settings[id]);
   }
 
@@ -95,7 +97,7 @@ class Emulation {
 
  private:
   struct Device final : NetworkDevice::Port {
-    Device(Emulation& owner, NodeId host, unsigned number, const GuestSettings::Device& made,
+    Device(Emulation& owner, NodeId host, unsigned number, const UmlSettings::Device& made,
            const std::string& socket)
         : emulation(owner),
           id(host),
@@ -142,15 +144,15 @@ class Emulation {
     std::int64_t reached_ns = 0;
   };
 
-  void add_host(NodeId id, const GuestSettings& settings) {
+  void add_host(NodeId id, const UmlSettings& settings) {
     first_device_.push_back(devices_.size());
     for (unsigned i = 0; i < settings.devices.size(); ++i) {
-      devices_.push_back(std::make_unique<Device>(*this, id, i, settings.devices[i],
-                                                  GuestProcess::device_socket(settings, i)));
+      devices_.push_back(
+          std::make_unique<Device>(*this, id, i, settings.devices[i], settings.device_socket(i)));
       watched_.push_back({devices_.back()->listener.descriptor(), POLLIN, 0});
       watched_.push_back({-1, POLLIN, 0});  // its answers to interrupts
     }
-    processes_.push_back(std::make_unique<GuestProcess>(settings));
+    processes_.push_back(std::make_unique<GuestProcess>(uml_command(settings)));
   }
 
   void send(NodeId node, unsigned port, std::span<const std::byte> frame) {

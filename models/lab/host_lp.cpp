@@ -28,19 +28,17 @@ HostLp::HostLp(const Lab& lab, LpId id) : lab_(lab), id_(id) {}
 
 void HostLp::start(Context& context) {
   context_ = &context;
-  GuestSettings settings = guest_settings(host(), id_, lab_.folder.value(), lab_.kernel.value());
-  console_ = settings.folder / "console";
-  settings.groups = lab_.groups();
-  settings.patience = std::chrono::milliseconds(lab_.patience.value().ticks() / 1'000'000);
-  settings.seed = context.random().below(~std::uint64_t{0});
+  const std::filesystem::path folder = lab_.folder_of(id_);
+  console_ = folder / "console";
+  const std::uint64_t seed = context.random().below(~std::uint64_t{0});
   for (unsigned i = 0; i < host().ports.size(); ++i) {
     ports_.emplace_back(host().ports[i].wire, context.random().next());
     captures_.push_back(
         host().ports[i].capture
-            ? std::make_unique<Capture>(settings.folder / ("eth" + std::to_string(i) + ".pcap"))
+            ? std::make_unique<Capture>(folder / ("eth" + std::to_string(i) + ".pcap"))
             : nullptr);
   }
-  in_guest([&] { guest_ = std::make_unique<Guest>(settings, static_cast<Network&>(*this)); });
+  in_guest([&] { guest_ = lab_.machine_of(id_).start(static_cast<NodeId>(id_), seed, *this); });
   tell_carrier();
   context.schedule(id_, Duration::zero(), Wake{});
 }

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "executed.h"
-#include "guest_process.h"
 #include "host_lp.h"
 #include "processor.h"
 #include "radio_lp.h"
@@ -40,17 +39,13 @@ void Lab::prepare() {
   set_windows();
   if (check) return;
   note_memory();
-  check_programs();
+  make_machines();
   groups_ = ControlGroups::of_this_machine();
   given_up_.resize(topology_.hosts.size());
   try {
     take_folder();
-    std::vector<GuestSettings> settings;
-    for (LpId id = 0; id < topology_.hosts.size(); ++id) {
-      settings.push_back(guest_settings(host(id), id, folder.value(), kernel.value()));
-      settings.back().olsrd = olsrd.value();
-    }
-    prepare_guest_folders(topology_, settings);
+    for (const auto& machine : machines_)
+      if (machine) machine->prepare();
   } catch (const std::filesystem::filesystem_error& error) {
     throw UsageError(std::string("the hosts' folders cannot be made: ") + error.what());
   }
@@ -58,19 +53,19 @@ void Lab::prepare() {
     spread_ = std::make_unique<Spread>(spread_file.value(), topology_.hosts.size());
 }
 
-/// Throws UsageError if the hosts' kernel or programs are missing.
-void Lab::check_programs() const {
-  if (!std::filesystem::exists(kernel.value()))
-    throw UsageError("there is no kernel for the hosts at '" + kernel.value() +
-                     "': ./dev lab builds it, or --set kernel=FILE");
-  if (!olsrd.value().empty() && !std::filesystem::is_regular_file(olsrd.value()))
-    throw UsageError("--set olsrd=: there is no program '" + olsrd.value() + "'");
-  if (!olsrd.value().empty() && access(olsrd.value().c_str(), X_OK) != 0)
-    throw UsageError("--set olsrd=: '" + olsrd.value() + "' cannot be executed: chmod +x");
-  for (const char* const program : kProgramsOfHosts)
-    if (!std::filesystem::exists(std::filesystem::path(kernel.value()).replace_filename(program)))
-      throw UsageError("there is no '" + std::string(program) + "' beside the hosts' kernel '" +
-                       kernel.value() + "', which is from another version: ./dev lab builds both");
+/// Throws UsageError if what hosts need is missing.
+void Lab::make_machines() {
+  for (const Host& one : topology_.hosts) {
+    const auto kind = static_cast<std::size_t>(one.machine);
+    if (kind >= machines_.size()) machines_.resize(kind + 1);
+    if (machines_[kind]) continue;
+    machines_[kind] = make_machine(one.machine, *this);
+    machines_[kind]->check();
+  }
+}
+
+std::filesystem::path Lab::folder_of(LpId id) const {
+  return std::filesystem::absolute(folder.value()) / host(id).name;
 }
 
 void Lab::add_terminal() {
@@ -192,7 +187,7 @@ std::string Lab::what_does_not_repeat() const {
 void Lab::report_executed(Report& report) const {
   ExecutedFiles executed;
   for (LpId id = 0; id < topology_.hosts.size(); ++id)
-    executed.add(host(id), guest_settings(host(id), id, folder.value(), kernel.value()));
+    machine_of(id).add_executed(static_cast<NodeId>(id), executed);
   const std::string list = executed.csv();
   const std::filesystem::path path = std::filesystem::path(folder.value()) / "executed.csv";
   write_file(path, list);

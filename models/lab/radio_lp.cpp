@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "guest_process.h"
+#include "device_address.h"
 
 namespace orrery::lab {
 

@@ -90,7 +90,7 @@ void TomlTable::fail_at(std::string_view key, const std::string& what) const {
   fail(found == nullptr ? *table_ : *found, what);
 }
 
-void TomlTable::allow(std::initializer_list<std::string_view> keys) const {
+void TomlTable::allow(std::span<const std::string_view> keys) const {
   for (const auto& [key, value] : *table_) {
     if (std::find(keys.begin(), keys.end(), key.str()) != keys.end()) continue;
     if (key.str() == "repeat" && index_) continue;
@@ -235,14 +235,20 @@ std::uint64_t TomlTable::rate(std::string_view key, std::uint64_t otherwise) con
       quantity(key, kRateUnits, static_cast<std::int64_t>(otherwise)));
 }
 
-std::size_t TomlTable::choice(std::string_view key,
-                              std::initializer_list<std::string_view> words) const {
+std::size_t TomlTable::choice(std::string_view key, std::span<const std::string_view> words) const {
   if (!has(key)) return 0;
-  const auto* const found = std::find(words.begin(), words.end(), text(key));
+  const auto found = std::find(words.begin(), words.end(), text(key));
   if (found == words.end())
     fail_at(key,
             quoted(key) + " is one of " + list(words, [](std::string_view one) { return one; }));
   return static_cast<std::size_t>(found - words.begin());
+}
+
+std::filesystem::path TomlTable::existing_file(std::string_view key,
+                                               const std::string& name) const {
+  const std::filesystem::path path = std::filesystem::path(*path_).parent_path() / name;
+  if (!std::filesystem::exists(path)) fail_at(key, "there is no '" + path.string() + "'");
+  return std::filesystem::absolute(path);
 }
 
 }  // namespace orrery::lab

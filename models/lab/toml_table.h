@@ -8,10 +8,12 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +31,10 @@ class TomlTable {
   explicit TomlTable(const std::string& path);
 
   /// Throws UsageError if the table has other keys; for_each also accepts `repeat`.
-  void allow(std::initializer_list<std::string_view> keys) const;
+  void allow(std::initializer_list<std::string_view> keys) const {
+    allow(std::span(keys.begin(), keys.size()));
+  }
+  void allow(std::span<const std::string_view> keys) const;
   bool has(std::string_view key) const { return table_->contains(key); }
 
   /// Calls `action` for each [[key]], as often as it is repeated.
@@ -63,7 +68,13 @@ class TomlTable {
   /// "10 Mbit/s".
   std::uint64_t rate(std::string_view key, std::uint64_t otherwise) const;
   /// The index of the value among `words`.
-  std::size_t choice(std::string_view key, std::initializer_list<std::string_view> words) const;
+  std::size_t choice(std::string_view key, std::initializer_list<std::string_view> words) const {
+    return choice(key, std::span(words.begin(), words.size()));
+  }
+  std::size_t choice(std::string_view key, std::span<const std::string_view> words) const;
+  /// The absolute path of the file or folder `name`, a part of the value of `key`. `name` is
+  /// relative to the TOML file.
+  std::filesystem::path existing_file(std::string_view key, const std::string& name) const;
 
   /// The same table, but of a value that is a list of two, only the element `which`.
   TomlTable side(std::size_t which) const {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "radio.h"
+#include "uml/uml_host.h"
 
 namespace orrery::lab {
 
@@ -62,6 +63,9 @@ struct Node {
   std::vector<Port> ports;  ///< in the order of links in the file
 };
 
+/// What a host is: the key `machine`, in the order of the table in topology.cpp.
+enum class MachineKind : std::uint8_t { uml };
+
 struct Host : Node {
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   struct Program {
@@ -69,14 +73,13 @@ struct Host : Node {
     std::string command;
     std::string user = {};  ///< user on the host; "": its root
   };
-  unsigned memory_megabytes = 32;
-  std::int64_t system_call_ns = 0, packet_ns = 0;  ///< costs in virtual time
-  std::vector<std::string> setup;                  ///< commands before any program
+  MachineKind machine = MachineKind::uml;
+  UmlHost uml;                     ///< of a host of this kind
+  unsigned memory_megabytes = 32;  ///< the most that it uses
+  std::vector<std::string> setup;  ///< commands before any program
   std::vector<Program> programs;
   std::map<std::string, std::filesystem::path> files;  ///< source files by their paths on the host
-  std::optional<std::filesystem::path> root;           ///< instead of the machine's files
   std::int64_t crash_ns = kNever;
-  bool ipv6 = true;
   bool has_shell = false;  ///< at its last port
   bool may_end = false;    ///< the run goes on if this host fails
 };
@@ -118,5 +121,8 @@ struct Topology {
 };
 
 Topology read_topology(const std::string& path);
+
+/// Reads the keys `setup`, `program` and `files`, for kinds of machines that run Linux.
+void read_programs(const TomlTable& table, Host& host);
 
 }  // namespace orrery::lab

@@ -11,10 +11,10 @@
 #include <thread>
 #include <vector>
 
-#include "../../models/lab/calendar.h"
 #include "../../models/lab/guest_error.h"
-#include "../../models/lab/kernel/lab_shared.h"
-#include "../../models/lab/network_device.h"
+#include "../../models/lab/uml/calendar.h"
+#include "../../models/lab/uml/kernel/lab_shared.h"
+#include "../../models/lab/uml/network_device.h"
 #include "lab_guest_memory.h"
 
 namespace orrery::lab::testing {

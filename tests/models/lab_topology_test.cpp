@@ -61,7 +61,7 @@ rate = "1.5 Mbit/s"
   ASSERT_EQ(topology.hosts.size(), 2u);
   const Host &a = topology.hosts[0], &b = topology.hosts[1];
   EXPECT_EQ(a.memory_megabytes, 64u);
-  EXPECT_EQ(a.system_call_ns, 1500);
+  EXPECT_EQ(a.uml.system_call_ns, 1500);
   EXPECT_EQ(a.setup, (std::vector<std::string>{"one", "two"}));
   ASSERT_EQ(a.programs.size(), 1u);
   EXPECT_EQ(a.programs[0].at_ns, 2'000'000'000);
@@ -302,8 +302,9 @@ TEST(LabTopology, RefusesByLineAndKey) {
   EXPECT_EQ(refusal("[[host]]\nname='a'\nmemory=8\n"),
             ":3: 'memory' is a whole number from 16 to 4096");
   EXPECT_EQ(refusal("[[host]]\nname='a'\nmemroy=64\n"),
-            ":3: there is no key 'memroy' here; there are name, memory, system_call, packet, "
-            "setup, program, files, root, on_exit, ipv6");
+            ":3: there is no key 'memroy' here; there are name, machine, on_exit, memory, "
+            "system_call, packet, setup, program, files, root, ipv6");
+  EXPECT_EQ(refusal("[[host]]\nname='a'\nmachine='pdp11'\n"), ":3: 'machine' is one of uml");
   EXPECT_EQ(refusal(kTwo + "[[link]]\nbetween=['a','c']\ndelay='1ms'\n"),
             ":5: there is no host, switch or radio 'c'");
   EXPECT_EQ(refusal(kTwo + "[[link]]\nbetween=['a','a']\ndelay='1ms'\n"),

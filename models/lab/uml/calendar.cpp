@@ -12,7 +12,8 @@
 #include <string>
 #include <system_error>
 
-#include "guest_error.h"
+#include "../guest.h"
+#include "../guest_error.h"
 #include "kernel/lab_shared.h"
 
 namespace orrery::lab {

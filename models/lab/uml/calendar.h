@@ -14,16 +14,14 @@
 #include <limits>
 #include <optional>
 
-#include "channel.h"
-#include "file.h"
+#include "../channel.h"
+#include "../file.h"
 
 namespace orrery::lab {
 
 class Calendar {
  public:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-  /// The time of day at a guest's start, in seconds: 2023-11-14 22:13:20 UTC.
-  static constexpr std::int64_t kStartOfDayS = 1'700'000'000;
 
   Calendar();
   ~Calendar();
