@@ -20,6 +20,7 @@
 #include <exception>
 #include <memory>
 #include <queue>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,8 @@ class Emulation {
       if (topology.is_radio(id)) radios_.push_back(std::make_unique<Radio>(*this, id, ++seed));
     std::vector<UmlSettings> settings;
     for (NodeId id = 0; id < topology.hosts.size(); ++id) {
+      if (topology.hosts[id].has_own_clock())
+        throw std::runtime_error("all hosts have the machine's clock here: leave out 'clock'");
       settings.push_back(uml_settings(topology.hosts[id], id, folder, kernel));
       settings.back().seed = seed + id;
       settings.back().virtual_time = false;

@@ -153,19 +153,22 @@ std::string Lab::what_has_not_started(Time end) const {
   std::size_t count = 0;
   const Host* where = nullptr;
   const Host::Program* first = nullptr;
+  std::int64_t first_at = 0;
   for (const Host& one : topology_.hosts)
     for (const Host::Program& program : one.programs) {
-      if (program.at_ns < end.ticks()) continue;
+      const std::int64_t at = one.clock.to_simulation(program.at_ns);
+      if (at < end.ticks()) continue;
       ++count;
-      if (first != nullptr && first->at_ns <= program.at_ns) continue;
+      if (first != nullptr && first_at <= at) continue;
+      first_at = at;
       where = &one;
       first = &program;
     }
   if (first == nullptr) return "none";
   std::ostringstream text;
   text << count << ", the first on host " << where->name << " at "
-       << Time::from_ticks(first->at_ns).to_seconds() << " s, and the run ended at "
-       << end.to_seconds() << " s: " << first->command;
+       << Time::from_ticks(first_at).to_seconds() << " s, and the run ended at " << end.to_seconds()
+       << " s: " << first->command;
   return text.str();
 }
 

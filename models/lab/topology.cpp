@@ -2,6 +2,7 @@
 #include "topology.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <numeric>
 #include <span>
@@ -67,13 +68,27 @@ struct Kind {
   void (*read)(const TomlTable& table, Host& host);
 };
 constexpr Kind kKinds[] = {{"uml", kUmlKeys, read_uml_host}};
-constexpr std::string_view kHostKeys[] = {"name", "machine", "on_exit"};
+constexpr std::string_view kHostKeys[] = {"name", "machine", "on_exit", "clock"};
 
 std::string read_user(const TomlTable& table) {
   std::string name = table.text("user", "");
   if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") != std::string::npos)
     table.fail_at("user", "a user's name has small letters, digits, '_' and '-'");
   return name;
+}
+
+void read_clock(const TomlTable& table, Host& host) {
+  const auto clock = table.table("clock");
+  if (!clock) return;
+  clock->allow({"drift", "offset"});
+  const std::int64_t drift = clock->drift("drift");
+  if (std::abs(drift) > HostClock::kMostDrift)
+    clock->fail_at("drift", "'drift' is from -100000 ppm to 100000 ppm");
+  constexpr std::int64_t kMostOffset = 1'000'000'000'000'000'000;
+  host.clock = HostClock(drift);
+  host.clock_offset_ns = clock->signed_time("offset");
+  if (std::abs(host.clock_offset_ns) > kMostOffset)
+    clock->fail_at("offset", "'offset' is from -1000000000 s to 1000000000 s");
 }
 
 /// Refuses keys of other kinds by name.
@@ -158,6 +173,7 @@ class Reader {
     allow_keys_of(kind, table);
     host.name = name_of_new(table);
     host.may_end = table.choice("on_exit", {"fail", "continue"}) == 1;
+    read_clock(table, host);
     kind.read(table, host);
     topology_.hosts.push_back(std::move(host));
   }

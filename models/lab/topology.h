@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "guest.h"
+#include "host_clock.h"
 #include "radio.h"
 #include "uml/uml_host.h"
 
@@ -74,14 +76,20 @@ struct Host : Node {
     std::string user = {};  ///< user on the host; "": its root
   };
   MachineKind machine = MachineKind::uml;
-  UmlHost uml;                     ///< of a host of this kind
-  unsigned memory_megabytes = 32;  ///< the most that it uses
-  std::vector<std::string> setup;  ///< commands before any program
+  UmlHost uml;  ///< of a host of this kind
+  HostClock clock;
+  std::int64_t clock_offset_ns = 0;  ///< how much later its date is at the start
+  unsigned memory_megabytes = 32;    ///< the most that it uses
+  std::vector<std::string> setup;    ///< commands before any program
   std::vector<Program> programs;
   std::map<std::string, std::filesystem::path> files;  ///< source files by their paths on the host
   std::int64_t crash_ns = kNever;
   bool has_shell = false;  ///< at its last port
   bool may_end = false;    ///< the run goes on if this host fails
+
+  bool has_own_clock() const { return clock.drifts() || clock_offset_ns != 0; }
+  /// The date that the host's clock shows at the start, in nanoseconds of Unix time.
+  std::int64_t start_of_day_ns() const { return kStartOfDayS * 1'000'000'000 + clock_offset_ns; }
 };
 
 struct Switch : Node {

@@ -11,6 +11,7 @@ import contextlib
 import csv
 import hashlib
 import json
+import math
 import os
 import re
 import shutil
@@ -22,6 +23,7 @@ import sys
 import tempfile
 import time
 import unittest
+from fractions import Fraction
 from pathlib import Path
 
 ORRERY, OLSRD, MODELS = os.environ["ORRERY"], os.environ["OLSRD"], Path(os.environ["MODELS"])
@@ -304,8 +306,13 @@ rate = "20 Mbit/s"
 jitter = "200us"
 loss = 0.02
 """)
+        drifting = self.folder / "drifting.toml"
+        drifting.write_text(busy.read_text()
+                            .replace('name = "a"', 'name = "a"\nclock = { drift = "-99999 ppm" }')
+                            .replace('name = "b"', 'name = "b"\nclock = { drift = "7.3 ppm" }'))
         for topology, windows in ((MODELS / "lab/topologies/three-hosts.toml", ("1s", "1ms", "1us")),
-                                  (busy, ("1s", "1ms", "77us", "5us"))):
+                                  (busy, ("1s", "1ms", "77us", "5us")),
+                                  (drifting, ("1s", "1ms", "77us", "5us"))):
             said = set()
             for window in windows:
                 folder = f"{topology.stem}-{window}"
@@ -316,6 +323,71 @@ loss = 0.02
                 said.add((str(self.fingerprint(done)), left))
             self.assertEqual(len(said), 1, topology)
         self.assertIn("TCP 200000", self.console("b", "busy-5us"))
+
+    def test_clocks_drift_exactly(self):
+        """Times at which frames arrive, by the captures and by the clock of the host. They differ by
+        the drift and the offset, rounded up to a nanosecond and then down to a reading's 256 ns."""
+        (self.folder / "stamp.py").write_text("""
+import socket, time
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+udp.setsockopt(socket.SOL_SOCKET, 35, 1)  # SO_TIMESTAMPNS
+udp.bind(("", 5000))
+for _ in range(5):
+    data, (stamp, *_), _, peer = udp.recvmsg(100, 100)
+    seconds, ns = (int.from_bytes(stamp[2][i:i + 8], "little") for i in (0, 8))
+    print("STAMP", data.decode(), seconds * 10**9 + ns, flush=True)
+    udp.sendto(str(time.time_ns()).encode(), peer)
+""")
+        (self.folder / "ask.py").write_text("""
+import socket, time
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(5):
+    udp.sendto(str(i).encode(), ("10.0.0.2", 5000))
+    time.sleep(0.7)
+""")
+        topology = self.folder / "clocks.toml"
+        for drift, offset in (("123.456 ppm", -3_000_000), ("-99999.9 ppm", 10**9), ("1 ppb", 0)):
+            topology.write_text(f"""
+[[host]]
+name = "a"
+memory = 64
+files = {{ "/root/ask.py" = "ask.py" }}
+clock = {{ drift = "-100000 ppm" }}
+[[host.program]]
+at = "1s"
+command = "python3 /root/ask.py"
+[[host]]
+name = "b"
+memory = 64
+clock = {{ drift = "{drift}", offset = "{offset} ns" }}
+files = {{ "/root/stamp.py" = "stamp.py" }}
+[[host.program]]
+command = "python3 /root/stamp.py"
+[[link]]
+between = ["a", "b"]
+addresses = ["10.0.0.1/24", "10.0.0.2/24"]
+delay = "10ms"
+""")
+            self.fingerprint(self.run_lab(topology))
+            number, unit = drift.split()
+            rate = 1 + Fraction(number) / {"ppm": 10**6, "ppb": 10**9}[unit]
+            udp = {frame[42:]: at for at, frame in frames(self.folder / "hosts/b/eth0.pcap")
+                   if frame[12:14] == b"\x08\x00" and frame[23] == 17}
+            stamps = re.findall(r"^STAMP (\d) (\d+)$", self.console("b"), re.MULTILINE)
+            self.assertEqual([number for number, _ in stamps], list("01234"))
+            start = 1_700_000_000 * 10**9 + offset
+            for number, stamp in stamps:
+                arrived = next(at for data, at in udp.items() if data.rstrip(b"\0") == number.encode())
+                self.assertEqual(int(stamp) - start, math.ceil(arrived * rate) // 256 * 256)
+            replies = {int(data): at for data, at in udp.items() if len(data.rstrip(b"\0")) == 19}
+            self.assertEqual(len(replies), 5)
+            for said, left in replies.items():
+                self.assertGreaterEqual(left, (said - start) / rate)
+                self.assertLess(left, (said - start) / rate + 1000)
+        # The program of a began at 1 s by the clock of a, which shows 0.9 s in a second.
+        first = min(at for at, frame in frames(self.folder / "hosts/a/eth0.pcap") if frame[23] == 17)
+        self.assertGreater(first * 0.9, 10**9)
+        self.assertLess(first * 0.9, 1.3 * 10**9)
 
     def test_how_far_hosts_are_apart(self):
         """Two hosts of which each has something to do in each window, of 5 ms."""

@@ -89,6 +89,7 @@ UmlSettings uml_settings(const Host& host, NodeId id, const std::filesystem::pat
   settings.kernel = std::filesystem::absolute(kernel);
   if (host.uml.root) settings.root = *host.uml.root;
   settings.memory_megabytes = host.memory_megabytes;
+  settings.start_of_day_ns = host.start_of_day_ns();
   settings.system_call_ns = host.uml.system_call_ns;
   settings.packet_ns = host.uml.packet_ns;
   settings.ipv6 = host.uml.ipv6;
