@@ -1292,6 +1292,33 @@ class Daily(Case):
         self.assertEqual(re.findall("(?m)^lacks .*$", console), [])
         self.assertEqual(re.findall("(?m)^has (.*)$", console), list(tried))
 
+    @unittest.skipUnless(shutil.which("chronyd", path="/usr/sbin:/usr/bin"),
+                         "there is no chronyd (package chrony)")
+    def test_chronyd_corrects_a_clock(self):
+        """The drift, and all of the offset but half of the difference between the two ways."""
+        ready = (MODELS / "lab/topologies/clocks.toml").read_text().replace(
+            "../programs", str(MODELS / "lab/programs"))
+        topology = self.folder / "clocks.toml"
+        topology.write_text(ready)
+        fingerprints = {str(self.fingerprint(self.run_lab(topology, "--until", "40s", *words)))
+                        for words in ([], ["window=1ms", "--engine", "conservative", "--workers", "2"])}
+        self.assertEqual(len(fingerprints), 1)
+        fast = [int(frame[42:]) - 1_700_000_000 * 10**9 - at
+                for at, frame in frames(self.folder / "hosts/client/eth0.pcap")
+                if frame[12:14] == b"\x08\x00" and frame[23] == 17 and frame[36:38] == b"\0\x09"]
+        at_2_s, at_8_s = fast[8], fast[32]  # four packets a second
+        self.assertAlmostEqual((at_8_s - at_2_s) / 6.0, 50_000, delta=100)
+        for one in fast[-20:]:
+            self.assertAlmostEqual(one, 10_000_000, delta=1_000)
+        # The client's clock is the server's, and chronyd only measures: it sees 10 ms, again and again.
+        topology.write_text(re.sub("(?m)^clock = .*$", "", ready).replace("iburst'", "noselect'"))
+        self.fingerprint(self.run_lab(topology, "--until", "40s"))
+        rows = [line.split() for line in (self.folder / "hosts/client/out/measurements.log")
+                .read_text().splitlines()]
+        measured = [row[11] for row in rows if "10.0.0.1" in row]
+        self.assertGreater(len(measured), 10)
+        self.assertEqual(set(measured), {"1.000e-02"})
+
     def test_long_frames_pass_where_the_link_takes_them(self):
         path = self.folder / "long.toml"
         path.write_text("""
