@@ -24,21 +24,18 @@ std::string printable(std::string line) {
 
 }  // namespace
 
-HostLp::HostLp(const Lab& lab, LpId id) : lab_(lab), id_(id) {}
+HostLp::HostLp(const Lab& lab, NodeId id) : lab_(lab), id_(id), ports_(lab.outgoing_of(id)) {}
 
 void HostLp::start(Context& context) {
   context_ = &context;
   const std::filesystem::path folder = lab_.folder_of(id_);
   console_ = folder / "console";
-  const std::uint64_t seed = context.random().below(~std::uint64_t{0});
-  for (unsigned i = 0; i < host().ports.size(); ++i) {
-    ports_.emplace_back(host().ports[i].wire, context.random().next());
+  for (unsigned i = 0; i < host().ports.size(); ++i)
     captures_.push_back(
         host().ports[i].capture
             ? std::make_unique<Capture>(folder / ("eth" + std::to_string(i) + ".pcap"))
             : nullptr);
-  }
-  in_guest([&] { guest_ = lab_.machine_of(id_).start(static_cast<NodeId>(id_), seed, *this); });
+  in_guest([&] { guest_ = lab_.machine_of(id_).start(id_, lab_.random_key_of(id_), *this); });
   tell_carrier();
   context.schedule(id_, Duration::zero(), Wake{});
 }

@@ -24,7 +24,7 @@ namespace orrery::lab {
 
 class HostLp final : public LogicalProcess<HostLp, Wake, Arrival>, private Network {
  public:
-  HostLp(const Lab& lab, LpId id);
+  HostLp(const Lab& lab, NodeId id);
 
   void start(Context& context) override;
   void handle(Context& context, const Wake&);
@@ -55,7 +55,7 @@ class HostLp final : public LogicalProcess<HostLp, Wake, Arrival>, private Netwo
   void add_console_to(FinalContext& context) const;
 
   const Lab& lab_;
-  const LpId id_;
+  const NodeId id_;
   std::filesystem::path console_;
   Context* context_ = nullptr;    ///< of the current event
   std::unique_ptr<Guest> guest_;  ///< nullptr: the guest has ended

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "at_time.h"
+#include "device_address.h"
 #include "toml_table.h"
 
 namespace orrery::lab {
@@ -164,6 +166,13 @@ class Reader {
   }
   RadioNode& radio(NodeId id) { return topology_.radios[topology_.radio_number(id)]; }
 
+  void refuse_equal_addresses(const TomlTable& table, const std::string& name) {
+    const auto [other, is_new] = hosts_by_address_.try_emplace(device_address(name, 0), name);
+    if (!is_new)
+      table.fail_at("name", "the names '" + other->second + "' and '" + name +
+                                "' give their hosts the same Ethernet address: change one");
+  }
+
   void add_host(const TomlTable& table) {
     std::vector<std::string_view> names;
     for (const Kind& kind : kKinds) names.push_back(kind.name);
@@ -172,6 +181,7 @@ class Reader {
     const Kind& kind = kKinds[static_cast<std::size_t>(host.machine)];
     allow_keys_of(kind, table);
     host.name = name_of_new(table);
+    refuse_equal_addresses(table, host.name);
     host.may_end = table.choice("on_exit", {"fail", "continue"}) == 1;
     read_clock(table, host);
     kind.read(table, host);
@@ -460,6 +470,7 @@ class Reader {
 
   const TomlTable file_;
   Topology topology_;
+  std::map<DeviceAddress, std::string> hosts_by_address_;  ///< names by the first address
   std::vector<std::pair<End, End>> links_;
   std::vector<Change> changes_;
   std::vector<RadioChange> radio_changes_;

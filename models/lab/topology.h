@@ -115,10 +115,11 @@ struct Topology {
   bool is_terminal(NodeId id) const { return id == first_radio() + radios.size(); }
   /// Index in `radios`.
   std::size_t radio_number(NodeId id) const { return id - first_radio(); }
+  const Switch& switch_of(NodeId id) const { return switches[id - hosts.size()]; }
   const RadioNode& radio(NodeId id) const { return radios[radio_number(id)]; }
   const Node& node(NodeId id) const {
     if (is_host(id)) return hosts[id];
-    if (id < first_radio()) return switches[id - hosts.size()];
+    if (id < first_radio()) return switch_of(id);
     return is_terminal(id) ? *terminal : radio(id);
   }
   /// Adds a terminal with a shell on `host`. nullptr: the terminal only sets the pace of the run.

@@ -28,7 +28,7 @@ from pathlib import Path
 
 ORRERY, OLSRD, MODELS = os.environ["ORRERY"], os.environ["OLSRD"], Path(os.environ["MODELS"])
 sys.path.insert(0, str(MODELS / "lab"))
-from captures import frames  # noqa: E402
+from captures import device_address, frames  # noqa: E402
 
 KERNEL = Path(os.environ["LAB_KERNEL"])
 
@@ -388,6 +388,66 @@ delay = "10ms"
         first = min(at for at, frame in frames(self.folder / "hosts/a/eth0.pcap") if frame[23] == 17)
         self.assertGreater(first * 0.9, 10**9)
         self.assertLess(first * 0.9, 1.3 * 10**9)
+
+    def test_a_host_that_nobody_talks_to_changes_nothing(self):
+        """What is random has its name, not its number: losses, jitter, the air, and the hosts."""
+        others = """
+[[host]]
+name = "x"
+[[host.program]]
+command = "echo $$ $RANDOM; head -c 8 /dev/urandom | od -x; ping -q -s 8 -i 0.02 -w 3 10.0.0.2"
+[[host]]
+name = "y"
+[[host.program]]
+command = "ping -q -s 8 -i 0.02 -w 3 10.0.1.3"
+[[host]]
+name = "z"
+[[switch]]
+name = "s"
+[[radio]]
+name = "air"
+layout = "line"
+fading = "rayleigh"
+LINK[[link]]
+between = ["x", "s"]
+addresses = ["10.0.0.1/24", ""]
+delay = "1ms"
+jitter = "100us"
+loss = 0.1
+corruption = 0.1
+[[link]]
+between = ["s", "y"]
+addresses = ["", "10.0.0.2/24"]
+delay = "1ms"
+jitter = "100us"
+[[station]]
+host = "y"
+radio = "air"
+address = "10.0.1.2/24"
+[[station]]
+host = "z"
+radio = "air"
+address = "10.0.1.3/24"
+"""
+        new = '[[host]]\nname = "new"\nipv6 = false\n'
+        link = '[[link]]\nbetween = ["new", "s"]\ndelay = "5ms"\n'
+        found = set()
+        for name, text in (("without", others.replace("LINK", "")),
+                           ("alone", new + others.replace("LINK", "")),
+                           ("linked", new + others.replace("LINK", link))):
+            topology = self.folder / f"{name}.toml"
+            topology.write_text(text)
+            self.fingerprint(self.run_lab(topology, "--until", "5s", folder=name))
+            left = [path.read_bytes() for host in "xyz"
+                    for path in sorted((self.folder / name / host).glob("*"))
+                    if path.name == "console" or path.suffix == ".pcap"]
+            self.assertEqual(len(left), 3 + 4)
+            found.add(b"".join(left))
+        self.assertEqual(len(found), 1)
+        self.assertRegex(self.console("x", "linked"), "[1-9]% packet loss")
+        another = self.run_lab(topology, "--until", "5s", "--seed", "2", folder="another")
+        self.fingerprint(another)
+        self.assertNotEqual(self.console("x", "another"), self.console("x", "linked"))
 
     def test_how_far_hosts_are_apart(self):
         """Two hosts of which each has something to do in each window, of 5 ms."""
@@ -1343,7 +1403,7 @@ ip link add link eth0.5 name twice type vlan id 6
 ip link set eth0.5 up
 ip link set twice up
 ip address add 10.0.6.1/24 dev twice
-ip neighbour add 10.0.6.2 lladdr 02:00:00:00:00:00 dev twice
+ip neighbour add 10.0.6.2 lladdr ADDRESS_OF_A dev twice
 ping -q -c 1 -W 1 -s 1472 -M do 10.0.6.2 | grep received\"\"\"
 [[switch]]
 name = "s"
@@ -1361,7 +1421,7 @@ delay = "1ms"
 between = ["c", "s"]
 addresses = ["10.0.0.3/24", ""]
 delay = "1ms"
-""")
+""".replace("ADDRESS_OF_A", device_address("a").hex(":")))
         said = set()
         for engine in (["sequential"], ["conservative", "--workers", "2"]):
             done = self.run_lab(path, "--until", "4s", "--out", str(self.folder / "report"), "--force",

@@ -335,6 +335,10 @@ TEST(LabTopology, RefusesByLineAndKey) {
   EXPECT_EQ(refusal("[[host]]\nname='a b'\n"),
             ":1: the name 'a b' has something else than letters, digits and '-'");
   EXPECT_EQ(refusal("[[host]]\nname='a'\n[[host]]\nname='a'\n"), ":3: there are two nodes 'a'");
+  EXPECT_EQ(
+      refusal("[[host]]\nname='node11796'\n[[host]]\nname='host-19540'\n"),
+      ":4: the names 'node11796' and 'host-19540' give their hosts the same Ethernet address: "
+      "change one");
   EXPECT_EQ(refusal("[[host]]\nname='a'\nmemory=8\n"),
             ":3: 'memory' is a whole number from 16 to 4096");
   EXPECT_EQ(refusal("[[host]]\nname='a'\nmemroy=64\n"),

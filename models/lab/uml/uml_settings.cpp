@@ -95,7 +95,7 @@ UmlSettings uml_settings(const Host& host, NodeId id, const std::filesystem::pat
   settings.ipv6 = host.uml.ipv6;
   for (unsigned i = 0; i < host.ports.size(); ++i)
     settings.devices.push_back(
-        {device_address(id, i), static_cast<std::uint16_t>(host.ports[i].wire.mtu)});
+        {device_address(host.name, i), static_cast<std::uint16_t>(host.ports[i].wire.mtu)});
   return settings;
 }
 
