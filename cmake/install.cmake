@@ -24,7 +24,7 @@ install(DIRECTORY models/ DESTINATION ${CMAKE_INSTALL_DATADIR}/orrery/models USE
   PATTERN "*.xml" PATTERN "README.md"
   PATTERN "__pycache__" EXCLUDE
   # What the laboratory's hosts are built from.
-  PATTERN "kernel" EXCLUDE PATTERN "guest" EXCLUDE PATTERN "olsr" EXCLUDE)
+  PATTERN "uml" EXCLUDE PATTERN "guest" EXCLUDE PATTERN "olsr" EXCLUDE)
 install(FILES src/output/report.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/orrery)
 install(PROGRAMS tools/plot_trace.py DESTINATION ${CMAKE_INSTALL_DATADIR}/orrery/tools)
 install(FILES tools/trace_packets.py DESTINATION ${CMAKE_INSTALL_DATADIR}/orrery/tools)

@@ -20,17 +20,21 @@
 #include <exception>
 #include <memory>
 #include <queue>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "lab/channel.h"
+#include "lab/device_address.h"
 #include "lab/guest_error.h"
 #include "lab/guest_process.h"
-#include "lab/network_device.h"
 #include "lab/outgoing.h"
 #include "lab/radio_channel.h"
 #include "lab/switch_table.h"
 #include "lab/topology.h"
+#include "lab/uml/network_device.h"
+#include "lab/uml/uml_folders.h"
+#include "lab/uml/uml_settings.h"
 
 namespace {
 
@@ -66,14 +70,20 @@ class Emulation {
     }
     tables_.resize(topology.switches.size());
     for (NodeId id = 0; id < topology.nodes(); ++id)
-      if (topology.is_radio(id)) radios_.push_back(std::make_unique<Radio>(*this, id, ++seed));
-    std::vector<GuestSettings> settings;
+      if (topology.is_radio(id)) {
+        std::vector<std::uint64_t> keys;
+        for (std::size_t i = 0; i < topology.node(id).ports.size(); ++i) keys.push_back(++seed);
+        radios_.push_back(std::make_unique<Radio>(*this, id, keys));
+      }
+    std::vector<UmlSettings> settings;
     for (NodeId id = 0; id < topology.hosts.size(); ++id) {
-      settings.push_back(guest_settings(topology.hosts[id], id, folder, kernel));
+      if (topology.hosts[id].has_own_clock())
+        throw std::runtime_error("all hosts have the machine's clock here: leave out 'clock'");
+      settings.push_back(uml_settings(topology.hosts[id], id, folder, kernel));
       settings.back().seed = seed + id;
       settings.back().virtual_time = false;
     }
-    prepare_guest_folders(topology, settings);
+    prepare_uml_folders(topology, settings);
     for (NodeId id = 0; id < topology.hosts.size(); ++id) add_host(id, settings[id]);
   }
 
@@ -95,7 +105,7 @@ class Emulation {
 
  private:
   struct Device final : NetworkDevice::Port {
-    Device(Emulation& owner, NodeId host, unsigned number, const GuestSettings::Device& made,
+    Device(Emulation& owner, NodeId host, unsigned number, const UmlSettings::Device& made,
            const std::string& socket)
         : emulation(owner),
           id(host),
@@ -117,11 +127,12 @@ class Emulation {
 
   /// A channel whose time is the machine's clock.
   struct Radio final : RadioChannel::Listener {
-    Radio(Emulation& owner, NodeId number, std::uint64_t seed)
+    Radio(Emulation& owner, NodeId number, std::span<const std::uint64_t> random_keys)
         : emulation(owner),
           id(number),
-          channel(owner.topology_.radio(id).radio, station_addresses(owner.topology_.node(id)),
-                  seed, *this) {}
+          channel(owner.topology_.radio(id).radio,
+                  station_addresses(owner.topology_, owner.topology_.node(id)), random_keys,
+                  *this) {}
     void advance(std::int64_t until) {
       reached_ns = until;
       channel.advance(until);
@@ -142,15 +153,15 @@ class Emulation {
     std::int64_t reached_ns = 0;
   };
 
-  void add_host(NodeId id, const GuestSettings& settings) {
+  void add_host(NodeId id, const UmlSettings& settings) {
     first_device_.push_back(devices_.size());
     for (unsigned i = 0; i < settings.devices.size(); ++i) {
-      devices_.push_back(std::make_unique<Device>(*this, id, i, settings.devices[i],
-                                                  GuestProcess::device_socket(settings, i)));
+      devices_.push_back(
+          std::make_unique<Device>(*this, id, i, settings.devices[i], settings.device_socket(i)));
       watched_.push_back({devices_.back()->listener.descriptor(), POLLIN, 0});
       watched_.push_back({-1, POLLIN, 0});  // its answers to interrupts
     }
-    processes_.push_back(std::make_unique<GuestProcess>(settings));
+    processes_.push_back(std::make_unique<GuestProcess>(uml_command(settings)));
   }
 
   void send(NodeId node, unsigned port, std::span<const std::byte> frame) {

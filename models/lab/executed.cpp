@@ -8,30 +8,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <memory>
+#include <set>
 #include <stdexcept>
 
 #include "file.h"
-#include "guest/folders.h"
 
 namespace orrery::lab {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostListBytes = std::size_t{4}
-                                       << 20;  ///< of a list; the lab's kernel stops at 1 MiB
-constexpr std::string_view kRoot = "/guest/";  ///< root of a guest, as its kernel's process sees it
 constexpr std::uint64_t kMostFileBytes = std::uint64_t{4} << 30;  ///< limit for reading a file
-
-template <class Names>
-bool is_one_of(const Names& names, std::string_view name) {
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
 
 class Sha256 {
  public:
@@ -78,26 +67,6 @@ File open_below(const fs::path& base, const fs::path& below) {
   return open_as(O_RDONLY | O_NONBLOCK | O_NOCTTY);
 }
 
-/// "/a//b" as "a/b"; std::nullopt for paths with "." or "..".
-std::optional<fs::path> plain(std::string_view path) {
-  fs::path result;
-  for (const fs::path& name : fs::path(path).relative_path()) {
-    if (name == "." || name == "..") return std::nullopt;
-    if (!name.empty()) result /= name;
-  }
-  if (result.empty()) return std::nullopt;
-  return result;
-}
-
-/// The part of `path` below `folder`: "" if they are equal, std::nullopt if `path` lies elsewhere.
-std::optional<fs::path> within(const fs::path& folder, const fs::path& path) {
-  const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
-  if (end != folder.end()) return std::nullopt;
-  fs::path result;
-  for (auto name = rest; name != path.end(); ++name) result /= *name;
-  return result;
-}
-
 std::string_view name_of(ExecutedFiles::Origin origin) {
   constexpr std::string_view kNames[] = {"machine", "root", "laboratory",
                                          "put in",  "host", "unknown"};
@@ -128,74 +97,14 @@ std::string sha256(std::string_view bytes) {
   return digest.text();
 }
 
-void ExecutedFiles::add(const Host& host, const GuestSettings& settings) {
-  std::ifstream file(GuestProcess::executed_file(settings), std::ios::binary);
-  std::string list(kMostListBytes, '\0');
-  file.read(list.data(), static_cast<std::streamsize>(list.size()));
-  list.resize(static_cast<std::size_t>(file.gcount()));
-  const bool is_whole = !list.empty() && list.size() < kMostListBytes && list.back() == '\0' &&
-                        list.find(std::string_view("\0+", 2)) == std::string::npos;
+void ExecutedFiles::add(std::span<const Entry> of_host, bool is_whole) {
   if (!is_whole) ++cut_;
   std::set<Key> executed;
-  for (std::string_view rest = list; !rest.empty();) {
-    const std::size_t end = rest.find('\0');
-    if (end == std::string_view::npos) break;
-    if (const std::string_view told = rest.substr(0, end); !told.starts_with('+')) {
-      Entry one = find(host, settings, told);
-      const Content content = one.content.value_or(Content{});
-      executed.emplace(std::move(one.path), one.origin, content.sha256, content.bytes);
-    }
-    rest.remove_prefix(end + 1);
+  for (const Entry& one : of_host) {
+    const Content content = one.content.value_or(Content{});
+    executed.emplace(one.path, one.origin, content.sha256, content.bytes);
   }
   for (const Key& key : executed) ++files_[key];
-}
-
-ExecutedFiles::Entry ExecutedFiles::find(const Host& host, const GuestSettings& settings,
-                                         std::string_view told) {
-  const std::string_view path = told.substr(std::min<std::size_t>(1, told.size()));
-  if (told.starts_with('o')) return find_own(host, settings, path);
-  if (told.starts_with('f') && path.starts_with(kRoot))
-    return find_of_machine(settings, path.substr(kRoot.size()));
-  return {std::string(path), Origin::unknown, {}};
-}
-
-ExecutedFiles::Entry ExecutedFiles::find_of_machine(const GuestSettings& settings,
-                                                    std::string_view path) {
-  const auto below = plain(path);
-  if (!below) return {std::string(path), Origin::unknown, {}};
-  const std::string seen = "/" + below->string();
-  const std::string first = below->begin()->string();
-  if (first == "out") return {seen, Origin::host, {}};
-  if (const auto ours = within("lab", *below)) {
-    const bool put_in = within("files", *ours).has_value();
-    return found(seen, put_in ? Origin::put_in : Origin::laboratory, settings.folder / "guest",
-                 *ours);
-  }
-  if (settings.root != "/") {
-    if (is_one_of(kHiddenFolders, first)) return {seen, Origin::unknown, {}};
-    return found(seen, Origin::root, settings.root, *below);
-  }
-  if (!is_one_of(kProgramFolders, first)) return {seen, Origin::unknown, {}};
-  return found(seen, Origin::machine, "/", *below);
-}
-
-/// A file of the topology's `files` is read from the copy that the host cannot write.
-ExecutedFiles::Entry ExecutedFiles::find_own(const Host& host, const GuestSettings& settings,
-                                             std::string_view path) {
-  const auto below = plain(path);
-  std::size_t number = 0;
-  for (const auto& [to, from] : host.files) {
-    const auto target = plain(to);
-    const auto rest = below && target ? within(*target, *below) : std::nullopt;
-    if (rest) {
-      const fs::path kept = fs::path("files") / std::to_string(number);
-      Entry one = found(path, Origin::put_in, settings.folder / "guest",
-                        rest->empty() ? kept : kept / *rest);
-      if (one.content) return one;
-    }
-    ++number;
-  }
-  return {std::string(path), Origin::host, {}};
 }
 
 ExecutedFiles::Entry ExecutedFiles::found(std::string_view path, Origin origin,

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Lists the files that hosts executed, with their SHA-256, to compare runs on two machines: results
-// depend on the programs and libraries of the machine. A host's kernel records the files that it
-// executes (kernel/lab_executed.c); this class finds and reads the files, once for all hosts.
+// depend on the programs and libraries of the machine. Each kind of machine knows what its hosts
+// executed (Machine::add_executed); this class reads the files, once for all hosts.
 //
-// The list comes from a guest, which is not trusted. A path from the list is looked up only below
-// folders that the guest could see, and no symbolic link is followed, since an honest kernel needs
-// none. Files that a guest could have changed are not read.
+// A guest may choose the paths. A path is looked up only below a folder that the guest could see,
+// and no symbolic link is followed, since an honest kernel needs none.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +13,11 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
-#include <vector>
-
-#include "guest_process.h"
-#include "topology.h"
 
 namespace orrery::lab {
 
@@ -41,16 +36,6 @@ class ExecutedFiles {
     unknown      ///< does not exist, or is outside of the folders of hosts
   };
 
-  /// Adds the list of a host that has ended.
-  void add(const Host& host, const GuestSettings& settings);
-
-  std::size_t count() const { return files_.size(); }
-  /// Number of hosts whose list is incomplete or missing.
-  unsigned cut() const { return cut_; }
-  /// A line for each file: path, origin, sha256, bytes, hosts (number of hosts that executed it).
-  std::string csv() const;
-
- private:
   struct Content {
     std::string sha256;
     std::uint64_t bytes = 0;
@@ -60,13 +45,23 @@ class ExecutedFiles {
     Origin origin = Origin::unknown;
     std::optional<Content> content;
   };
-  using Key = std::tuple<std::string, Origin, std::string, std::uint64_t>;
 
-  Entry find(const Host& host, const GuestSettings& settings, std::string_view told);
-  Entry find_of_machine(const GuestSettings& settings, std::string_view path);
-  Entry find_own(const Host& host, const GuestSettings& settings, std::string_view path);
+  /// The file `below` of the folder `base`; unknown if there is no such file.
   Entry found(std::string_view path, Origin origin, const std::filesystem::path& base,
               const std::filesystem::path& below);
+  /// Adds the files of one host, in which a file may occur several times. `is_whole`: the list is
+  /// complete.
+  void add(std::span<const Entry> of_host, bool is_whole);
+
+  std::size_t count() const { return files_.size(); }
+  /// Number of hosts whose list is incomplete or missing.
+  unsigned cut() const { return cut_; }
+  /// A line for each file: path, origin, sha256, bytes, hosts (number of hosts that executed it).
+  std::string csv() const;
+
+ private:
+  using Key = std::tuple<std::string, Origin, std::string, std::uint64_t>;
+
   const std::optional<Content>& content(const std::filesystem::path& base,
                                         const std::filesystem::path& below);
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An open file descriptor, closed by its owner.
+// Files: an open descriptor, closed by its owner, and a text file written as a whole.
 #pragma once
 
 #include <unistd.h>
 
+#include <filesystem>
+#include <string_view>
 #include <utility>
 
 namespace orrery::lab {
@@ -28,5 +30,8 @@ class File {
  private:
   int descriptor_ = -1;
 };
+
+/// Throws UsageError if the file cannot be written.
+void write_file(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace orrery::lab

@@ -1,29 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A host of the laboratory: a User Mode Linux process with its network devices, which runs only
-// during advance(). advance(T) executes everything before T, each action at its exact virtual time,
-// and gives the frames that the guest sends to its Network. Between two calls the guest waits.
+// A host of the laboratory as its LP sees the host (host_lp.h): a machine with network devices,
+// which runs only during advance(). advance(T) executes everything before T, each action at its
+// exact time, and gives the frames that the guest sends to its Network. Between two calls the guest
+// waits. Each kind of machine has a class of its own (machine.h).
 #pragma once
 
-#include <poll.h>
-
-#include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <optional>
-#include <queue>
+#include <limits>
 #include <span>
-#include <tuple>
 #include <vector>
 
-#include "calendar.h"
-#include "guest_process.h"
-#include "guest_timeout.h"
-#include "network_device.h"
-
 namespace orrery::lab {
+
+/// The date at the start of a run, in seconds of Unix time: 2023-11-14 22:13:20 UTC.
+inline constexpr std::int64_t kStartOfDayS = 1'700'000'000;
 
 /// Receives the frames that a guest sends.
 class Network {
@@ -37,93 +29,31 @@ class Network {
   ~Network() = default;
 };
 
+/// Times are nanoseconds of the guest's own clock since its start (host_clock.h).
 class Guest {
  public:
-  static constexpr std::int64_t kNever = Calendar::kNever;
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-  /// Starts the guest and does not wait, so hosts start side by side. Throws std::system_error.
-  Guest(const GuestSettings& settings, Network& network);
-  ~Guest();
-  Guest(const Guest&) = delete;
-  Guest& operator=(const Guest&) = delete;
+  virtual ~Guest() = default;
 
   /// A frame arrives at a device at `time`, which no advance() has reached.
-  void arrive(unsigned device, std::int64_t time, std::vector<std::byte> frame);
+  virtual void arrive(unsigned device, std::int64_t time, std::vector<std::byte> frame) = 0;
   /// The link of a device goes up or down at `time`, which no advance() has reached. Links start
   /// up.
-  void carrier(unsigned device, std::int64_t time, bool up);
-  /// Executes the guest before `until`. After a GuestError only end() may be called.
-  void advance(std::int64_t until);
-  /// When the guest has to run again; kNever if only a frame will wake it.
-  std::int64_t next() const;
-  /// Ends the guest. True if all that it left in /out is now in its folder `out`. The last call.
-  bool end() { return process_->end(); }
-  /// False once the guest has ended.
-  bool is_up() const { return up_; }
-  /// When the guest ended.
-  std::int64_t last_ns() const { return calendar_.last(); }
-  std::uint64_t dropped() const { return dropped_; }
-
- private:
-  struct Port;
-  /// An action on the guest at a time: its link goes down or up, it gets a buffer back, or a frame
-  /// arrives. The order of actions of one time does not depend on the times for which advance() was
+  virtual void carrier(unsigned device, std::int64_t time, bool up) = 0;
+  /// Executes the guest before `until`. Throws GuestError (guest_error.h); then only end() may be
   /// called.
-  struct Due {
-    enum class Kind : std::uint8_t { link_down, link_up, buffer, frame };
-
-    std::int64_t time;
-    std::uint64_t order;
-    unsigned device;
-    Kind kind;
-    std::uint32_t token;
-    std::vector<std::byte> frame;
-    bool operator>(const Due& other) const {
-      return std::tie(time, kind, order) > std::tie(other.time, other.kind, other.order);
-    }
-  };
-
-  std::size_t wait_for(std::span<pollfd> all);
-  void begin();
-  void sent(unsigned device, std::span<const std::byte> frame, std::uint32_t token);
-  void add(Due&& due);
-  /// When the guest wants to go on without a Due.
-  std::int64_t wake() const {
-    return std::min({owed_, calendar_.requested(), calendar_.next_arrival()});
-  }
-  void give_frames(std::int64_t until);
-  std::uint32_t quiet_devices() const;
-  std::int64_t next_due() const { return due_.empty() ? kNever : due_.top().time; }
-  void look();
-  void got_on();
-  bool is_idle() const;
-  void run();
-  void do_next();
-  void interrupt(unsigned device, std::uint16_t queue);
-  void change_carrier(unsigned device, bool up);
-  void await_answer(unsigned device);
-  void take_notices();
-  void accept_or_receive(unsigned device);
-
-  Network& network_;
-  Calendar calendar_;
-  std::vector<std::unique_ptr<Port>> ports_;
-  std::unique_ptr<Listener> time_;  ///< until the guest has connected
-  std::vector<std::unique_ptr<Listener>> listeners_;
-  std::vector<std::unique_ptr<NetworkDevice>> devices_;
-  std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
-  std::uint64_t order_ = 0;
-  std::int64_t owed_ = kNever;     ///< when the guest has to run for a pending interrupt
-  std::int64_t sending_ns_ = 0;    ///< when it sent the frames being taken from its queue
-  std::vector<unsigned> sending_;  ///< by device: frames whose buffers the guest has not got back
-  std::uint64_t dropped_ = 0;      ///< frames for which the guest had no buffer
-  bool up_ = true;
-  std::vector<pollfd> watched_;  ///< the calendar's channel, and each device's
-  int core_ = -1;                ///< the core of its processes
-  std::unique_ptr<GuestProcess> process_;
-  GuestTimeout timeout_;
-  std::int64_t got_on_at_ = 0;  ///< the guest's time when it last got on
-  std::optional<std::chrono::steady_clock::time_point> looked_at_;  ///< since it last got on
+  virtual void advance(std::int64_t until) = 0;
+  /// When the guest has to run again; kNever if only a frame will wake it.
+  virtual std::int64_t next() const = 0;
+  /// Ends the guest. True if all that it left in /out is now in its folder `out`. The last call.
+  virtual bool end() = 0;
+  /// False once the guest has ended.
+  virtual bool is_up() const = 0;
+  /// When the guest ended.
+  virtual std::int64_t last_ns() const = 0;
+  /// Frames for which the guest had no buffer.
+  virtual std::uint64_t dropped() const = 0;
 };
 
 }  // namespace orrery::lab

@@ -9,11 +9,11 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <utility>
 
 #include "executed.h"
-#include "guest_process.h"
 #include "host_lp.h"
 #include "processor.h"
 #include "radio_lp.h"
@@ -40,17 +40,13 @@ void Lab::prepare() {
   set_windows();
   if (check) return;
   note_memory();
-  check_programs();
+  make_machines();
   groups_ = ControlGroups::of_this_machine();
   given_up_.resize(topology_.hosts.size());
   try {
     take_folder();
-    std::vector<GuestSettings> settings;
-    for (LpId id = 0; id < topology_.hosts.size(); ++id) {
-      settings.push_back(guest_settings(host(id), id, folder.value(), kernel.value()));
-      settings.back().olsrd = olsrd.value();
-    }
-    prepare_guest_folders(topology_, settings);
+    for (const auto& machine : machines_)
+      if (machine) machine->prepare();
   } catch (const std::filesystem::filesystem_error& error) {
     throw UsageError(std::string("the hosts' folders cannot be made: ") + error.what());
   }
@@ -58,19 +54,19 @@ void Lab::prepare() {
     spread_ = std::make_unique<Spread>(spread_file.value(), topology_.hosts.size());
 }
 
-/// Throws UsageError if the hosts' kernel or programs are missing.
-void Lab::check_programs() const {
-  if (!std::filesystem::exists(kernel.value()))
-    throw UsageError("there is no kernel for the hosts at '" + kernel.value() +
-                     "': ./dev lab builds it, or --set kernel=FILE");
-  if (!olsrd.value().empty() && !std::filesystem::is_regular_file(olsrd.value()))
-    throw UsageError("--set olsrd=: there is no program '" + olsrd.value() + "'");
-  if (!olsrd.value().empty() && access(olsrd.value().c_str(), X_OK) != 0)
-    throw UsageError("--set olsrd=: '" + olsrd.value() + "' cannot be executed: chmod +x");
-  for (const char* const program : kProgramsOfHosts)
-    if (!std::filesystem::exists(std::filesystem::path(kernel.value()).replace_filename(program)))
-      throw UsageError("there is no '" + std::string(program) + "' beside the hosts' kernel '" +
-                       kernel.value() + "', which is from another version: ./dev lab builds both");
+/// Throws UsageError if what hosts need is missing.
+void Lab::make_machines() {
+  for (const Host& one : topology_.hosts) {
+    const auto kind = static_cast<std::size_t>(one.machine);
+    if (kind >= machines_.size()) machines_.resize(kind + 1);
+    if (machines_[kind]) continue;
+    machines_[kind] = make_machine(one.machine, *this);
+    machines_[kind]->check();
+  }
+}
+
+std::filesystem::path Lab::folder_of(LpId id) const {
+  return std::filesystem::absolute(folder.value()) / host(id).name;
 }
 
 void Lab::add_terminal() {
@@ -158,19 +154,22 @@ std::string Lab::what_has_not_started(Time end) const {
   std::size_t count = 0;
   const Host* where = nullptr;
   const Host::Program* first = nullptr;
+  std::int64_t first_at = 0;
   for (const Host& one : topology_.hosts)
     for (const Host::Program& program : one.programs) {
-      if (program.at_ns < end.ticks()) continue;
+      const std::int64_t at = one.clock.to_simulation(program.at_ns);
+      if (at < end.ticks()) continue;
       ++count;
-      if (first != nullptr && first->at_ns <= program.at_ns) continue;
+      if (first != nullptr && first_at <= at) continue;
+      first_at = at;
       where = &one;
       first = &program;
     }
   if (first == nullptr) return "none";
   std::ostringstream text;
   text << count << ", the first on host " << where->name << " at "
-       << Time::from_ticks(first->at_ns).to_seconds() << " s, and the run ended at "
-       << end.to_seconds() << " s: " << first->command;
+       << Time::from_ticks(first_at).to_seconds() << " s, and the run ended at " << end.to_seconds()
+       << " s: " << first->command;
   return text.str();
 }
 
@@ -192,7 +191,7 @@ std::string Lab::what_does_not_repeat() const {
 void Lab::report_executed(Report& report) const {
   ExecutedFiles executed;
   for (LpId id = 0; id < topology_.hosts.size(); ++id)
-    executed.add(host(id), guest_settings(host(id), id, folder.value(), kernel.value()));
+    machine_of(id).add_executed(static_cast<NodeId>(id), executed);
   const std::string list = executed.csv();
   const std::filesystem::path path = std::filesystem::path(folder.value()) / "executed.csv";
   write_file(path, list);
@@ -201,6 +200,30 @@ void Lab::report_executed(Report& report) const {
   report.text("executed", sha256(list), "SHA-256 of executed.csv");
   report.value("executed_cut", executed.cut(), "",
                "hosts that told only a part of what they executed");
+}
+
+std::vector<std::uint64_t> Lab::random_keys_of_ports(NodeId id, std::string_view purpose) const {
+  const Node& node = topology_.node(id);
+  std::vector<std::uint64_t> keys;
+  std::map<NodeId, std::uint64_t> links;  // so far, to each neighbour
+  for (const Port& port : node.ports) {
+    const std::string both = node.name + ">" + topology_.node(port.wire.node).name;
+    const RandomName name(std::string(purpose) + " " + both, links[port.wire.node]++);
+    keys.push_back(random(name).next());
+  }
+  return keys;
+}
+
+std::uint64_t Lab::random_key_of(NodeId id) const {
+  return random(RandomName("node " + topology_.node(id).name)).next();
+}
+
+std::vector<Outgoing> Lab::outgoing_of(NodeId id) const {
+  const std::vector<std::uint64_t> keys = random_keys_of_ports(id, "link");
+  const std::vector<Port>& ports = topology_.node(id).ports;
+  std::vector<Outgoing> all;
+  for (std::size_t i = 0; i < ports.size(); ++i) all.emplace_back(ports[i].wire, keys[i]);
+  return all;
 }
 
 Outgoing::Passage Lab::send(Context& context, Outgoing& port, std::int64_t time,
@@ -231,7 +254,7 @@ std::unique_ptr<LogicalProcessBase> Lab::create(LpId id) const {
   if (topology_.is_host(id)) return std::make_unique<HostLp>(*this, id);
   if (topology_.is_terminal(id)) return std::make_unique<TerminalLp>(*this);
   if (topology_.is_radio(id)) return std::make_unique<RadioLp>(*this, id);
-  return std::make_unique<SwitchLp>(*this, topology_.switches[id - topology_.hosts.size()]);
+  return std::make_unique<SwitchLp>(*this, id);
 }
 
 ORRERY_MODEL(Lab, "lab", "real Linux hosts on virtual time, joined by links and switches");

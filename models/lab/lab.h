@@ -19,6 +19,7 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,10 +29,12 @@
 
 #include "control_groups.h"
 #include "file.h"
+#include "machine.h"
 #include "orrery/orrery.h"
 #include "outgoing.h"
 #include "spread.h"
 #include "topology.h"
+#include "uml/uml_machine.h"
 
 namespace orrery::lab {
 
@@ -52,13 +55,7 @@ class Lab final : public Model {
       "results/lab",
       {.help =
            "where consoles and captures of the hosts lie; what lay there for them is replaced"}};
-  Parameter<std::string> kernel{
-      *this, "kernel", "build/lab/linux", {.help = "of the hosts, made by ./dev lab"}};
-  Parameter<std::string> olsrd{
-      *this,
-      "olsrd",
-      "",
-      {.help = "a program that hosts have as /lab/olsrd instead of the laboratory's"}};
+  UmlParameters uml{*this};
   Parameter<std::string> shell{
       *this, "shell", "", {.help = "a host: this terminal is a shell there (orrery lab shell)"}};
   Parameter<double> rate{
@@ -155,6 +152,11 @@ class Lab final : public Model {
 
   const Topology& topology() const { return topology_; }
   const Host& host(LpId id) const { return topology_.hosts[id]; }
+  const Machine& machine_of(LpId id) const {
+    return *machines_[static_cast<std::size_t>(host(id).machine)];
+  }
+  /// The folder of a host, absolute.
+  std::filesystem::path folder_of(LpId id) const;
   std::int64_t window_ns(LpId id) const { return windows_ns_[id]; }
   /// Control groups for hosts; nullptr if this machine has no control groups.
   const ControlGroups* groups() const { return groups_ ? &*groups_ : nullptr; }
@@ -165,12 +167,20 @@ class Lab final : public Model {
   /// Notes that a host was given up by the machine's time, which may not happen in another run.
   void note_given_up(LpId id, std::string_view why) const;
 
+  /// The outgoing directions of a node's links.
+  std::vector<Outgoing> outgoing_of(NodeId id) const;
+  /// What is random at the ports of a node: a number for each port and purpose, made of the run's
+  /// seed and the names of both ends. So further nodes and links change none.
+  std::vector<std::uint64_t> random_keys_of_ports(NodeId id, std::string_view purpose) const;
+  /// The same of a node.
+  std::uint64_t random_key_of(NodeId id) const;
+
   /// A node sends a frame at `time`, no earlier than now. Schedules or drops it, and records it.
   Outgoing::Passage send(Context& context, Outgoing& port, std::int64_t time,
                          std::span<const std::byte> frame) const;
 
  private:
-  void check_programs() const;
+  void make_machines();
   void add_terminal();
   void report_executed(Report& report) const;
   std::string what_does_not_repeat() const;
@@ -180,6 +190,7 @@ class Lab final : public Model {
   void set_windows();
 
   Topology topology_;
+  std::vector<std::unique_ptr<Machine>> machines_;  ///< by kind; nullptr: no host is of this kind
   std::vector<std::int64_t> windows_ns_;
   std::optional<ControlGroups> groups_;
   std::unique_ptr<Spread> spread_;

@@ -8,10 +8,12 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +31,10 @@ class TomlTable {
   explicit TomlTable(const std::string& path);
 
   /// Throws UsageError if the table has other keys; for_each also accepts `repeat`.
-  void allow(std::initializer_list<std::string_view> keys) const;
+  void allow(std::initializer_list<std::string_view> keys) const {
+    allow(std::span(keys.begin(), keys.size()));
+  }
+  void allow(std::span<const std::string_view> keys) const;
   bool has(std::string_view key) const { return table_->contains(key); }
 
   /// Calls `action` for each [[key]], as often as it is repeated.
@@ -60,10 +65,23 @@ class TomlTable {
   double probability(std::string_view key, double otherwise) const;
   /// "10 ms", in nanoseconds.
   std::int64_t time(std::string_view key, std::int64_t otherwise) const;
+  /// "-10 ms", in nanoseconds; 0 by default.
+  std::int64_t signed_time(std::string_view key) const;
+  /// "-20 ppm", in parts of 10^12; 0 by default.
+  std::int64_t drift(std::string_view key) const;
   /// "10 Mbit/s".
   std::uint64_t rate(std::string_view key, std::uint64_t otherwise) const;
   /// The index of the value among `words`.
-  std::size_t choice(std::string_view key, std::initializer_list<std::string_view> words) const;
+  std::size_t choice(std::string_view key, std::initializer_list<std::string_view> words) const {
+    return choice(key, std::span(words.begin(), words.size()));
+  }
+  std::size_t choice(std::string_view key, std::span<const std::string_view> words) const;
+  /// The absolute path of the file or folder `name`, a part of the value of `key`. `name` is
+  /// relative to the TOML file.
+  std::filesystem::path existing_file(std::string_view key, const std::string& name) const;
+
+  /// The table in braces that is the value of `key`.
+  std::optional<TomlTable> table(std::string_view key) const;
 
   /// The same table, but of a value that is a list of two, only the element `which`.
   TomlTable side(std::size_t which) const {
@@ -83,8 +101,10 @@ class TomlTable {
   const toml::array* tables(std::string_view key) const;
   const toml::node* find(std::string_view key) const;
   std::string with_index(const std::string& text) const;
+  enum class Sign : std::uint8_t { none, any };
   template <class Units>
-  std::int64_t quantity(std::string_view key, const Units& units, std::int64_t otherwise) const;
+  std::int64_t quantity(std::string_view key, const Units& units, Sign sign,
+                        std::int64_t otherwise) const;
 
   const std::string* path_;
   std::shared_ptr<const toml::table> file_;  ///< set only in the file's top-level table

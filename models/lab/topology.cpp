@@ -2,11 +2,16 @@
 #include "topology.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <map>
 #include <numeric>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "at_time.h"
+#include "device_address.h"
 #include "toml_table.h"
 
 namespace orrery::lab {
@@ -58,10 +63,52 @@ constexpr unsigned kSwitchQueue = 100;
 constexpr std::int64_t kLeastMtu = 68, kEthernetMtu = 1500, kMostRadioMtu = 2304,
                        kMostWireMtu = 9000;
 
+/// The kinds of machines by number.
+struct Kind {
+  std::string_view name;                   ///< the value of `machine`
+  std::span<const std::string_view> keys;  ///< that a [[host]] of this kind may have
+  void (*read)(const TomlTable& table, Host& host);
+};
+constexpr Kind kKinds[] = {{"uml", kUmlKeys, read_uml_host}};
+constexpr std::string_view kHostKeys[] = {"name", "machine", "on_exit", "clock"};
+
+std::string read_user(const TomlTable& table) {
+  std::string name = table.text("user", "");
+  if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") != std::string::npos)
+    table.fail_at("user", "a user's name has small letters, digits, '_' and '-'");
+  return name;
+}
+
+void read_clock(const TomlTable& table, Host& host) {
+  const auto clock = table.table("clock");
+  if (!clock) return;
+  clock->allow({"drift", "offset"});
+  const std::int64_t drift = clock->drift("drift");
+  if (std::abs(drift) > HostClock::kMostDrift)
+    clock->fail_at("drift", "'drift' is from -100000 ppm to 100000 ppm");
+  constexpr std::int64_t kMostOffset = 1'000'000'000'000'000'000;
+  host.clock = HostClock(drift);
+  host.clock_offset_ns = clock->signed_time("offset");
+  if (std::abs(host.clock_offset_ns) > kMostOffset)
+    clock->fail_at("offset", "'offset' is from -1000000000 s to 1000000000 s");
+}
+
+/// Refuses keys of other kinds by name.
+void allow_keys_of(const Kind& kind, const TomlTable& table) {
+  std::vector<std::string_view> keys(std::begin(kHostKeys), std::end(kHostKeys));
+  keys.insert(keys.end(), kind.keys.begin(), kind.keys.end());
+  for (const Kind& other : kKinds)
+    for (const std::string_view key : other.keys)
+      if (table.has(key) && std::find(keys.begin(), keys.end(), key) == keys.end())
+        table.fail_at(key, "'" + std::string(key) + "' is for hosts with machine = \"" +
+                               std::string(other.name) + "\", and this host has machine = \"" +
+                               std::string(kind.name) + "\"");
+  table.allow(keys);
+}
+
 class Reader {
  public:
-  explicit Reader(const std::string& path)
-      : folder_(std::filesystem::path(path).parent_path()), file_(path) {}
+  explicit Reader(const std::string& path) : file_(path) {}
 
   Topology read() {
     file_.allow({"host", "switch", "radio", "link", "station", "event"});
@@ -118,42 +165,27 @@ class Reader {
     return topology_.switches[id - topology_.hosts.size()];
   }
   RadioNode& radio(NodeId id) { return topology_.radios[topology_.radio_number(id)]; }
-  std::filesystem::path path(const TomlTable& table, std::string_view key,
-                             const std::string& name) const {
-    const std::filesystem::path path = folder_ / name;
-    if (!std::filesystem::exists(path)) table.fail_at(key, "there is no '" + path.string() + "'");
-    return std::filesystem::absolute(path);
+
+  void refuse_equal_addresses(const TomlTable& table, const std::string& name) {
+    const auto [other, is_new] = hosts_by_address_.try_emplace(device_address(name, 0), name);
+    if (!is_new)
+      table.fail_at("name", "the names '" + other->second + "' and '" + name +
+                                "' give their hosts the same Ethernet address: change one");
   }
 
   void add_host(const TomlTable& table) {
-    table.allow({"name", "memory", "system_call", "packet", "setup", "program", "files", "root",
-                 "on_exit", "ipv6"});
+    std::vector<std::string_view> names;
+    for (const Kind& kind : kKinds) names.push_back(kind.name);
     Host host;
+    host.machine = static_cast<MachineKind>(table.choice("machine", names));
+    const Kind& kind = kKinds[static_cast<std::size_t>(host.machine)];
+    allow_keys_of(kind, table);
     host.name = name_of_new(table);
-    host.memory_megabytes = static_cast<unsigned>(table.integer("memory", 16, 4096, 32));
-    host.system_call_ns = table.time("system_call", 0);
-    host.packet_ns = table.time("packet", 0);
-    host.setup = table.texts("setup");
-    for (const auto& [to, from] : table.pairs("files")) {
-      if (!to.starts_with('/') || to.find('\'') != std::string::npos)
-        table.fail_at("files", "the path '" + to + "' on the host begins with '/', and has no '");
-      host.files.emplace(to, path(table, "files", from));
-    }
-    if (table.has("root")) host.root = path(table, "root", table.text("root"));
-    host.ipv6 = table.yes_or_no("ipv6", true);
+    refuse_equal_addresses(table, host.name);
     host.may_end = table.choice("on_exit", {"fail", "continue"}) == 1;
-    table.for_each("program", [&](const TomlTable& program) {
-      program.allow({"at", "command", "user"});
-      host.programs.push_back({program.time("at", 0), program.text("command"), read_user(program)});
-    });
+    read_clock(table, host);
+    kind.read(table, host);
     topology_.hosts.push_back(std::move(host));
-  }
-
-  static std::string read_user(const TomlTable& table) {
-    std::string name = table.text("user", "");
-    if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") != std::string::npos)
-      table.fail_at("user", "a user's name has small letters, digits, '_' and '-'");
-    return name;
   }
 
   void add_switch(const TomlTable& table) {
@@ -298,10 +330,10 @@ class Reader {
     }
     if (table.has("connectivity"))
       radio.connectivity = read_connectivity(
-          path(table, "connectivity", table.text("connectivity")), radio.stations());
+          table.existing_file("connectivity", table.text("connectivity")), radio.stations());
     if (table.has("movement")) {
-      const auto tracks =
-          read_ns2_movement(path(table, "movement", table.text("movement")), radio.stations());
+      const auto tracks = read_ns2_movement(table.existing_file("movement", table.text("movement")),
+                                            radio.stations());
       for (std::size_t i = 0; i < tracks.size(); ++i)
         if (radio.tracks[i].is_empty()) radio.tracks[i] = tracks[i];
     }
@@ -436,9 +468,9 @@ class Reader {
     }
   }
 
-  const std::filesystem::path folder_;
   const TomlTable file_;
   Topology topology_;
+  std::map<DeviceAddress, std::string> hosts_by_address_;  ///< names by the first address
   std::vector<std::pair<End, End>> links_;
   std::vector<Change> changes_;
   std::vector<RadioChange> radio_changes_;
@@ -450,6 +482,19 @@ class Reader {
 
 Topology read_topology(const std::string& path) {
   return Reader(path).read();
+}
+
+void read_programs(const TomlTable& table, Host& host) {
+  host.setup = table.texts("setup");
+  for (const auto& [to, from] : table.pairs("files")) {
+    if (!to.starts_with('/') || to.find('\'') != std::string::npos)
+      table.fail_at("files", "the path '" + to + "' on the host begins with '/', and has no '");
+    host.files.emplace(to, table.existing_file("files", from));
+  }
+  table.for_each("program", [&](const TomlTable& program) {
+    program.allow({"at", "command", "user"});
+    host.programs.push_back({program.time("at", 0), program.text("command"), read_user(program)});
+  });
 }
 
 }  // namespace orrery::lab

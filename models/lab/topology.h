@@ -16,7 +16,10 @@
 #include <string>
 #include <vector>
 
+#include "guest.h"
+#include "host_clock.h"
 #include "radio.h"
+#include "uml/uml_host.h"
 
 namespace orrery::lab {
 
@@ -62,6 +65,9 @@ struct Node {
   std::vector<Port> ports;  ///< in the order of links in the file
 };
 
+/// What a host is: the key `machine`, in the order of the table in topology.cpp.
+enum class MachineKind : std::uint8_t { uml };
+
 struct Host : Node {
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   struct Program {
@@ -69,16 +75,21 @@ struct Host : Node {
     std::string command;
     std::string user = {};  ///< user on the host; "": its root
   };
-  unsigned memory_megabytes = 32;
-  std::int64_t system_call_ns = 0, packet_ns = 0;  ///< costs in virtual time
-  std::vector<std::string> setup;                  ///< commands before any program
+  MachineKind machine = MachineKind::uml;
+  UmlHost uml;  ///< of a host of this kind
+  HostClock clock;
+  std::int64_t clock_offset_ns = 0;  ///< how much later its date is at the start
+  unsigned memory_megabytes = 32;    ///< the most that it uses
+  std::vector<std::string> setup;    ///< commands before any program
   std::vector<Program> programs;
   std::map<std::string, std::filesystem::path> files;  ///< source files by their paths on the host
-  std::optional<std::filesystem::path> root;           ///< instead of the machine's files
   std::int64_t crash_ns = kNever;
-  bool ipv6 = true;
   bool has_shell = false;  ///< at its last port
   bool may_end = false;    ///< the run goes on if this host fails
+
+  bool has_own_clock() const { return clock.drifts() || clock_offset_ns != 0; }
+  /// The date that the host's clock shows at the start, in nanoseconds of Unix time.
+  std::int64_t start_of_day_ns() const { return kStartOfDayS * 1'000'000'000 + clock_offset_ns; }
 };
 
 struct Switch : Node {
@@ -104,10 +115,11 @@ struct Topology {
   bool is_terminal(NodeId id) const { return id == first_radio() + radios.size(); }
   /// Index in `radios`.
   std::size_t radio_number(NodeId id) const { return id - first_radio(); }
+  const Switch& switch_of(NodeId id) const { return switches[id - hosts.size()]; }
   const RadioNode& radio(NodeId id) const { return radios[radio_number(id)]; }
   const Node& node(NodeId id) const {
     if (is_host(id)) return hosts[id];
-    if (id < first_radio()) return switches[id - hosts.size()];
+    if (id < first_radio()) return switch_of(id);
     return is_terminal(id) ? *terminal : radio(id);
   }
   /// Adds a terminal with a shell on `host`. nullptr: the terminal only sets the pace of the run.
@@ -118,5 +130,8 @@ struct Topology {
 };
 
 Topology read_topology(const std::string& path);
+
+/// Reads the keys `setup`, `program` and `files`, for kinds of machines that run Linux.
+void read_programs(const TomlTable& table, Host& host);
 
 }  // namespace orrery::lab

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What hosts executed: files are found where a host saw them and nowhere else, whatever it tells.
-#include "../../models/lab/executed.h"
+#include "../../models/lab/uml/uml_executed.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -40,8 +40,8 @@ class LabExecuted : public ::testing::Test {
 
   /// What is known after a host has told this list.
   std::string of(std::string_view list) {
-    write(GuestProcess::executed_file(settings_), list);
-    executed_.add(host_, settings_);
+    write(settings_.executed_file(), list);
+    add_uml_executed(host_, settings_, executed_);
     const std::string csv = executed_.csv();
     return csv.substr(csv.find('\n') + 1);
   }
@@ -53,7 +53,7 @@ class LabExecuted : public ::testing::Test {
   const std::filesystem::path at_ =
       std::filesystem::path(::testing::TempDir()) / ("lab-executed-" + std::to_string(getpid()));
   Host host_;
-  GuestSettings settings_;
+  UmlSettings settings_;
   ExecutedFiles executed_;
 };
 
@@ -92,8 +92,8 @@ TEST_F(LabExecuted, NothingElseIsRead) {
         "/guest/usr/bin", "/guest/", "/secret", "", "/guest/lab/../../../secret",
         "/guest/lab/files/../../lab/executed"}) {
     ExecutedFiles executed;
-    write(GuestProcess::executed_file(settings_), "f" + std::string(path) + '\0');
-    executed.add(host_, settings_);
+    write(settings_.executed_file(), "f" + std::string(path) + '\0');
+    add_uml_executed(host_, settings_, executed);
     EXPECT_NE(executed.csv().find("\",unknown,,,1\n"), std::string::npos) << path;
   }
   settings_.root = "/";
@@ -115,7 +115,7 @@ TEST_F(LabExecuted, AListWithoutAnEndIsTold) {
   of(std::string(std::size_t{5} << 20, '\0'));
   EXPECT_EQ(executed_.cut(), 4u);
   settings_.folder = at_ / "nothing";
-  executed_.add(host_, settings_);
+  add_uml_executed(host_, settings_, executed_);
   EXPECT_EQ(executed_.cut(), 5u);
 }
 

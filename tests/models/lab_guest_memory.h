@@ -15,8 +15,8 @@
 #include <cstring>
 #include <span>
 
-#include "../../models/lab/guest_memory.h"
-#include "../../models/lab/virtqueue.h"
+#include "../../models/lab/uml/guest_memory.h"
+#include "../../models/lab/uml/virtqueue.h"
 
 namespace orrery::lab::testing {
 

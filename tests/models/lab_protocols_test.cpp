@@ -11,10 +11,10 @@
 #include <thread>
 #include <vector>
 
-#include "../../models/lab/calendar.h"
 #include "../../models/lab/guest_error.h"
-#include "../../models/lab/kernel/lab_shared.h"
-#include "../../models/lab/network_device.h"
+#include "../../models/lab/uml/calendar.h"
+#include "../../models/lab/uml/kernel/lab_shared.h"
+#include "../../models/lab/uml/network_device.h"
 #include "lab_guest_memory.h"
 
 namespace orrery::lab::testing {
@@ -292,7 +292,7 @@ class LabCalendar : public ::testing::Test {
   }
   static constexpr std::size_t kFreeUntil = 8, kNow = 16, kRunning = 24, kOfGuest = 4096 + 128;
 
-  Calendar calendar_;
+  Calendar calendar_{1'700'000'000'000'000'000};
   Channel guest_;
   std::vector<File> files_;
   std::byte* page_ = nullptr;

@@ -3,7 +3,7 @@
 // Queues of a guest's network devices: what a driver does, and what only a hostile one does, which
 // must end in an error of the guest's and touch nothing outside of its memory (the address
 // sanitizer sees the latter).
-#include "../../models/lab/virtqueue.h"
+#include "../../models/lab/uml/virtqueue.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names of folders in the root of a guest, for root.c and for executed.cpp of the model.
+// Names of folders in the root of a guest, for root.c and for uml/uml_executed.cpp.
 #pragma once
 
 /* Folders with programs and libraries. A guest without a root of its own sees the machine's. */

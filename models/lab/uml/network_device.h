@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-#include "channel.h"
+#include "../channel.h"
 #include "guest_memory.h"
 #include "virtqueue.h"
 

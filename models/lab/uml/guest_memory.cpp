@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "guest_error.h"
+#include "../guest_error.h"
 
 namespace orrery::lab {
 

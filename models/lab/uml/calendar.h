@@ -14,18 +14,17 @@
 #include <limits>
 #include <optional>
 
-#include "channel.h"
-#include "file.h"
+#include "../channel.h"
+#include "../file.h"
 
 namespace orrery::lab {
 
 class Calendar {
  public:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-  /// The time of day at a guest's start, in seconds: 2023-11-14 22:13:20 UTC.
-  static constexpr std::int64_t kStartOfDayS = 1'700'000'000;
 
-  Calendar();
+  /// `start_of_day_ns`: the date at the guest's time 0, in nanoseconds of Unix time.
+  explicit Calendar(std::int64_t start_of_day_ns);
   ~Calendar();
   Calendar(const Calendar&) = delete;
   Calendar& operator=(const Calendar&) = delete;
@@ -90,6 +89,7 @@ class Calendar {
   void acknowledge(const Message& message, std::uint64_t time) const;
   void advance(std::uint64_t time);
 
+  const std::int64_t start_of_day_ns_;
   Page* page_ = nullptr;
   File page_file_;
   Channel channel_;

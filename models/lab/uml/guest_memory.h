@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "file.h"
+#include "../file.h"
 
 namespace orrery::lab {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "guest_error.h"
+#include "../guest_error.h"
 
 namespace orrery::lab {
 namespace {

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The script that a Linux host's first shell executes: puts the topology's files in place, gives
+// interfaces their addresses, runs `setup`, and starts the programs at their times. Programs of the
+// laboratory and files lie in the host's /lab.
+#pragma once
+
+#include <string>
+
+#include "topology.h"
+
+namespace orrery::lab {
+
+std::string script_of(const Host& host);
+
+}  // namespace orrery::lab

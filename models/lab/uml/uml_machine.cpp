@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "uml_machine.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <vector>
+
+#include "../lab.h"
+#include "uml_executed.h"
+#include "uml_folders.h"
+#include "uml_guest.h"
+
+namespace orrery::lab {
+
+UmlSettings UmlMachine::settings(NodeId host) const {
+  UmlSettings settings =
+      uml_settings(lab_.host(host), host, lab_.folder.value(), lab_.uml.kernel.value());
+  settings.olsrd = lab_.uml.olsrd.value();
+  settings.groups = lab_.groups();
+  settings.patience = std::chrono::milliseconds(lab_.patience.value().ticks() / 1'000'000);
+  return settings;
+}
+
+void UmlMachine::check() const {
+  const std::string &kernel = lab_.uml.kernel.value(), &olsrd = lab_.uml.olsrd.value();
+  if (!std::filesystem::exists(kernel))
+    throw UsageError("there is no kernel for the hosts at '" + kernel +
+                     "': ./dev lab builds it, or --set kernel=FILE");
+  if (!olsrd.empty() && !std::filesystem::is_regular_file(olsrd))
+    throw UsageError("--set olsrd=: there is no program '" + olsrd + "'");
+  if (!olsrd.empty() && access(olsrd.c_str(), X_OK) != 0)
+    throw UsageError("--set olsrd=: '" + olsrd + "' cannot be executed: chmod +x");
+  for (const char* const program : kProgramsOfHosts)
+    if (!std::filesystem::exists(std::filesystem::path(kernel).replace_filename(program)))
+      throw UsageError("there is no '" + std::string(program) + "' beside the hosts' kernel '" +
+                       kernel + "', which is from another version: ./dev lab builds both");
+}
+
+void UmlMachine::prepare() const {
+  std::vector<UmlSettings> hosts;
+  for (NodeId id = 0; id < lab_.topology().hosts.size(); ++id)
+    if (lab_.host(id).machine == MachineKind::uml) hosts.push_back(settings(id));
+  prepare_uml_folders(lab_.topology(), hosts);
+}
+
+std::unique_ptr<Guest> UmlMachine::start(NodeId host, std::uint64_t seed, Network& network) const {
+  UmlSettings with_seed = settings(host);
+  with_seed.seed = seed;
+  return std::make_unique<UmlGuest>(with_seed, network);
+}
+
+void UmlMachine::add_executed(NodeId host, ExecutedFiles& to) const {
+  add_uml_executed(lab_.host(host), settings(host), to);
+}
+
+}  // namespace orrery::lab

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Hosts that are User Mode Linux: a Linux kernel as a process of this machine, whose time and
+// network devices are the laboratory's (uml_guest.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "../machine.h"
+#include "orrery/orrery.h"
+#include "uml_settings.h"
+
+namespace orrery::lab {
+
+/// Parameters of the model for all hosts of this kind.
+struct UmlParameters {
+  explicit UmlParameters(Model& model)
+      : kernel(model, "kernel", "build/lab/linux", {.help = "of the hosts, made by ./dev lab"}),
+        olsrd(model, "olsrd", "",
+              {.help = "a program that hosts have as /lab/olsrd instead of the laboratory's"}) {}
+
+  Parameter<std::string> kernel;
+  Parameter<std::string> olsrd;
+};
+
+class UmlMachine final : public Machine {
+ public:
+  explicit UmlMachine(const Lab& lab) : lab_(lab) {}
+
+  void check() const override;
+  void prepare() const override;
+  std::unique_ptr<Guest> start(NodeId host, std::uint64_t seed, Network& network) const override;
+  void add_executed(NodeId host, ExecutedFiles& to) const override;
+
+ private:
+  UmlSettings settings(NodeId host) const;
+
+  const Lab& lab_;
+};
+
+}  // namespace orrery::lab
