@@ -211,7 +211,7 @@ void restore_events(Bytes section, World& world, Time until) {
         reader.take(EventList::stored_bytes(event) - sizeof(EventHeader));
     if (event.receiver >= world.lp_count()) refuse("an event for an LP that is not there");
     if (event.time() >= until || !world.is_here(event.receiver)) continue;
-    world.pending[world.part_of(event.receiver)].append(event, payload);
+    world.append_pending(event, payload);
   }
 }
 

@@ -103,6 +103,23 @@ class Relay final : public WorldEngine {
     EXPECT_GE(world.committed, committed_before + leg.events) << leg.engine.text();
     EXPECT_GE(world.cut, cut_) << leg.engine.text();
     cut_ = world.cut;
+    check_lists(world, leg);
+  }
+  /// A worker that takes over a worker's lists finds the events of that worker's LPs there.
+  static void check_lists(World& world, const Leg& leg) {
+    const bool is_exact = leg.engine.engine == "sequential" || leg.engine.engine == "expanded";
+    const unsigned workers =
+        is_exact ? world.parts() : std::min(world.parts(), std::max(1U, leg.engine.workers));
+    for (unsigned part = 0; part < world.parts(); ++part) {
+      EventList kept;
+      world.pending[part].take_all([&](const EventHeader& header, const std::byte* payload) {
+        EXPECT_EQ(world.worker_of(world.part_of(header.receiver), workers),
+                  world.worker_of(part, workers))
+            << leg.engine.text();
+        kept.append(header, payload);
+      });
+      world.pending[part] = std::move(kept);
+    }
   }
 
   /// Nothing before the time is left, and what is at or after it is all there.

@@ -37,7 +37,7 @@ void ExpandedRun::conclude(RunResult& result) {
 void ExpandedRun::give_back() {
   for (LpId id = 0; id < lps_.size(); ++id) world_.lp(id).kernel = lps_[id].kernel;
   schedule_.take_all(
-      [this](const Event* event) { world_.pending[0].append(*event, event->payload()); });
+      [this](const Event* event) { world_.append_pending(*event, event->payload()); });
 }
 
 void ExpandedRun::describe_fault(RunResult& result) const {

@@ -143,7 +143,8 @@ class OneByOne {
     world_.cut = end_;
     world_.committed += committed_;
     world_.executed += committed_;
-    if (!is_torn_) events_.give_to(world_.pending[0]);
+    if (!is_torn_)
+      events_.drain([this](PlainEvent* event) { world_.append_pending(*event, event->payload()); });
     if (control_.rows != nullptr)
       control_.rows->advance(0, std::min(end_, Key::end_of(options_.until)));
   }

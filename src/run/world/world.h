@@ -120,6 +120,12 @@ class World {
 
   // ---- Between engines
 
+  /// Adds a pending event to the list of its receiver's part. An engine that takes the world with
+  /// several workers then need not send most events from one worker to the others.
+  void append_pending(const EventHeader& event, const void* payload) {
+    pending[part_of(event.receiver)].append(event, payload);
+  }
+
   std::vector<EventList> pending;  ///< by part, in no order; the receiver may be of another part
   Key cut;
   std::uint64_t committed = 0;               ///< events, of all ranks, as is the next
