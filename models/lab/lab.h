@@ -34,6 +34,7 @@
 #include "outgoing.h"
 #include "spread.h"
 #include "topology.h"
+#include "qemu/qemu_machine.h"
 #include "uml/uml_machine.h"
 
 namespace orrery::lab {
@@ -56,6 +57,7 @@ class Lab final : public Model {
       {.help =
            "where consoles and captures of the hosts lie; what lay there for them is replaced"}};
   UmlParameters uml{*this};
+  QemuParameters qemu{*this};
   Parameter<std::string> shell{
       *this, "shell", "", {.help = "a host: this terminal is a shell there (orrery lab shell)"}};
   Parameter<double> rate{

@@ -20,6 +20,8 @@ constexpr std::array kTimeUnits{Unit{"ns", 1}, Unit{"us", 1e3}, Unit{"ms", 1e6},
                                 Unit{"min", 60e9}};
 constexpr std::array kRateUnits{Unit{"bit/s", 1}, Unit{"kbit/s", 1e3}, Unit{"Mbit/s", 1e6},
                                 Unit{"Gbit/s", 1e9}};
+constexpr std::array kFrequencyUnits{Unit{"Hz", 1}, Unit{"kHz", 1e3}, Unit{"MHz", 1e6},
+                                     Unit{"GHz", 1e9}};
 constexpr double kLargest = 9e18;
 
 template <class Units>
@@ -228,6 +230,10 @@ std::int64_t TomlTable::quantity(std::string_view key, const Units& units,
 
 std::int64_t TomlTable::time(std::string_view key, std::int64_t otherwise) const {
   return quantity(key, kTimeUnits, otherwise);
+}
+
+std::int64_t TomlTable::frequency(std::string_view key) const {
+  return quantity(key, kFrequencyUnits, 0);
 }
 
 std::uint64_t TomlTable::rate(std::string_view key, std::uint64_t otherwise) const {

@@ -65,6 +65,8 @@ class TomlTable {
   double probability(std::string_view key, double otherwise) const;
   /// "10 ms", in nanoseconds.
   std::int64_t time(std::string_view key, std::int64_t otherwise) const;
+  /// "8 MHz", in hertz.
+  std::int64_t frequency(std::string_view key) const;
   /// "10 Mbit/s".
   std::uint64_t rate(std::string_view key, std::uint64_t otherwise) const;
   /// The index of the value among `words`.

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "radio.h"
+#include "qemu/qemu_host.h"
 #include "uml/uml_host.h"
 
 namespace orrery::lab {
@@ -64,7 +65,7 @@ struct Node {
 };
 
 /// What a host is: the key `machine`, in the order of the table in topology.cpp.
-enum class MachineKind : std::uint8_t { uml };
+enum class MachineKind : std::uint8_t { uml, qemu };
 
 struct Host : Node {
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
@@ -75,6 +76,7 @@ struct Host : Node {
   };
   MachineKind machine = MachineKind::uml;
   UmlHost uml;                     ///< of a host of this kind
+  QemuHost qemu;                   ///< of a host of this kind
   unsigned memory_megabytes = 32;  ///< the most that it uses
   std::vector<std::string> setup;  ///< commands before any program
   std::vector<Program> programs;

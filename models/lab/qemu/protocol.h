@@ -3,9 +3,9 @@
  * (Or GPL-2.0-or-later, as part of QEMU.)
  *
  * Messages between Orrery and a QEMU whose virtual time Orrery grants (tree/orrery.c), over a
- * socket pair of packets (AF_UNIX, SOCK_SEQPACKET). A message is a packet: this header and, where
- * the table says so, a frame after it. Both processes run on one machine, so numbers have its byte
- * order. Times are nanoseconds of virtual time since the start.
+ * socket pair (AF_UNIX, SOCK_STREAM). A message is this header and, with FRAME and ARRIVE, a frame.
+ * Both processes run on one machine, so numbers have its byte order. Times are nanoseconds of virtual
+ * time since the start.
  *
  * QEMU executes only between a GRANT and the STOPPED that answers it. In that time it may send
  * FRAMEs, and waits for the LEFT that answers each. ARRIVE, DOWN and UP come before the GRANT that
@@ -35,6 +35,8 @@ enum orrery_kind {
 struct orrery_message {
   uint32_t kind;
   uint32_t number;
+  uint32_t bytes; /* of the frame; 0: there is none */
+  uint32_t zero;
   int64_t time;
   int64_t next;
 };

@@ -49,7 +49,6 @@ typedef struct OrreryCard {
 typedef struct OrreryAction {
     QTAILQ_ENTRY(OrreryAction) link;
     struct orrery_message message;
-    size_t bytes;
     uint8_t frame[];
 } OrreryAction;
 
@@ -82,37 +81,32 @@ static G_NORETURN void give_up(const char *why)
     _exit(1);
 }
 
-static void tell(OrreryClock *s, struct orrery_message message,
-                 const uint8_t *frame, size_t bytes)
+static void tell(OrreryClock *s, struct orrery_message message, const uint8_t *frame)
 {
-    struct iovec parts[] = {
-        { .iov_base = &message, .iov_len = sizeof(message) },
-        { .iov_base = (void *)frame, .iov_len = bytes },
-    };
-    struct msghdr packet = { .msg_iov = parts, .msg_iovlen = bytes ? 2 : 1 };
-
-    if (RETRY_ON_EINTR(sendmsg(s->fd, &packet, MSG_NOSIGNAL)) < 0) {
+    if (qemu_write_full(s->fd, &message, sizeof(message)) != sizeof(message) ||
+        qemu_write_full(s->fd, frame, message.bytes) != message.bytes) {
         _exit(1);       /* the other side has ended */
     }
 }
 
-/* Returns the bytes of the frame. */
-static size_t hear(OrreryClock *s, struct orrery_message *message, uint8_t *frame)
+static void hear_bytes(OrreryClock *s, void *to, size_t bytes)
 {
-    struct iovec parts[] = {
-        { .iov_base = message, .iov_len = sizeof(*message) },
-        { .iov_base = frame, .iov_len = ORRERY_MOST_FRAME },
-    };
-    struct msghdr packet = { .msg_iov = parts, .msg_iovlen = 2 };
-    ssize_t bytes = RETRY_ON_EINTR(recvmsg(s->fd, &packet, 0));
+    for (ssize_t some; bytes > 0; bytes -= some, to += some) {
+        some = RETRY_ON_EINTR(read(s->fd, to, bytes));
+        if (some <= 0) {
+            _exit(1);   /* the other side has ended */
+        }
+    }
+}
 
-    if (bytes <= 0) {
-        _exit(1);       /* the other side has ended */
+/* The frame goes to a buffer of ORRERY_MOST_FRAME. */
+static void hear(OrreryClock *s, struct orrery_message *message, uint8_t *frame)
+{
+    hear_bytes(s, message, sizeof(*message));
+    if (message->bytes > ORRERY_MOST_FRAME || message->number >= ORRERY_MOST_CARDS) {
+        give_up("a message has too long a frame, or is about a card that there is not");
     }
-    if (bytes < (ssize_t)sizeof(*message) || packet.msg_flags & MSG_TRUNC) {
-        give_up("a message has a wrong length");
-    }
-    return bytes - sizeof(*message);
+    hear_bytes(s, frame, message->bytes);
 }
 
 /*
@@ -139,13 +133,12 @@ static void next_action(OrreryClock *s)
 }
 
 static void add_action(OrreryClock *s, const struct orrery_message *message,
-                       const uint8_t *frame, size_t bytes)
+                       const uint8_t *frame)
 {
-    OrreryAction *action = g_malloc(sizeof(*action) + bytes), *before;
+    OrreryAction *action = g_malloc(sizeof(*action) + message->bytes), *before;
 
     action->message = *message;
-    action->bytes = bytes;
-    memcpy(action->frame, frame, bytes);
+    memcpy(action->frame, frame, message->bytes);
     QTAILQ_FOREACH_REVERSE(before, &s->actions, link) {
         if (before->message.time < message->time ||
             (before->message.time == message->time &&
@@ -176,12 +169,11 @@ static void wait_for_grant(void *opaque)
     s->last = MAX(s->last, s->granted);
     message.next = MAX(message.next, s->granted);
     s->refused = 0;
-    tell(s, message, NULL, 0);
+    tell(s, message, frame);
     for (;;) {
-        size_t bytes = hear(s, &message, frame);
-
-        if (message.time < s->granted || message.number >= ORRERY_MOST_CARDS) {
-            give_up("a message is about the past, or about a card that there is not");
+        hear(s, &message, frame);
+        if (message.time < s->granted) {
+            give_up("a message is about the past");
         }
         switch (message.kind) {
         case ORRERY_GRANT:
@@ -191,7 +183,7 @@ static void wait_for_grant(void *opaque)
         case ORRERY_DOWN:
         case ORRERY_UP:
         case ORRERY_ARRIVE:
-            add_action(s, &message, frame, bytes);
+            add_action(s, &message, frame);
             break;
         default:
             give_up("a message is none of this version");
@@ -216,7 +208,7 @@ static void arrive(OrreryClock *s, OrreryCard *card, const OrreryAction *action)
     NetClientState *nic = card->nc.peer;
 
     if (!nic || nic->link_down ||
-        qemu_receive_packet(nic, action->frame, action->bytes) <= 0) {
+        qemu_receive_packet(nic, action->frame, action->message.bytes) <= 0) {
         s->refused++;
     }
 }
@@ -269,7 +261,9 @@ static ssize_t send_frame(NetClientState *nc, const uint8_t *frame, size_t bytes
 {
     OrreryCard *card = DO_UPCAST(OrreryCard, nc, nc);
     OrreryClock *s = the_clock;
-    struct orrery_message message = { .kind = ORRERY_FRAME, .number = card->number };
+    struct orrery_message message = {
+        .kind = ORRERY_FRAME, .number = card->number, .bytes = bytes,
+    };
 
     if (card->sending) {
         return 0;
@@ -284,9 +278,9 @@ static ssize_t send_frame(NetClientState *nc, const uint8_t *frame, size_t bytes
         return bytes;
     }
     message.time = time_of_act(s);
-    tell(s, message, frame, bytes);
-    if (hear(s, &message, card->held) != 0 || message.kind != ORRERY_LEFT ||
-        message.number != card->number) {
+    tell(s, message, frame);
+    hear(s, &message, card->held);
+    if (message.kind != ORRERY_LEFT || message.number != card->number || message.bytes) {
         give_up("the answer to a frame is none");
     }
     if (message.time <= s->last) {
@@ -294,7 +288,7 @@ static ssize_t send_frame(NetClientState *nc, const uint8_t *frame, size_t bytes
     }
     memcpy(card->held, frame, card->held_bytes = bytes);
     card->sending = true;
-    add_action(s, &message, NULL, 0);
+    add_action(s, &message, card->held);
     return 0;
 }
 
@@ -329,7 +323,7 @@ void orrery_off(ShutdownCause reason, int status)
     }
     message.number = reason == SHUTDOWN_CAUSE_GUEST_SHUTDOWN ? status : 256 + reason;
     message.time = time_of_act(the_clock);
-    tell(the_clock, message, NULL, 0);
+    tell(the_clock, message, NULL);
     _exit(0);
 }
 
