@@ -32,9 +32,9 @@
 #include "machine.h"
 #include "orrery/orrery.h"
 #include "outgoing.h"
+#include "qemu/qemu_machine.h"
 #include "spread.h"
 #include "topology.h"
-#include "qemu/qemu_machine.h"
 #include "uml/uml_machine.h"
 
 namespace orrery::lab {

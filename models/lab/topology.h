@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "radio.h"
 #include "qemu/qemu_host.h"
+#include "radio.h"
 #include "uml/uml_host.h"
 
 namespace orrery::lab {

@@ -98,6 +98,7 @@ int open_card(uintptr_t at)
 	write32(card + kStatus, 11);
 	prepare(kReceive, 2);
 	prepare(kSend, 0);
+	queues[kSend].offered.flags = 1; /* no interrupts */
 	write32(card + kStatus, 15);
 	for (int i = 0; i < 6; i++)
 		own_address[i] = *(volatile uint8_t *)(card + kConfiguration + i);

@@ -196,6 +196,9 @@ bool orrery_idle(void)
     if (!the_clock || cpu_is_stopped(first_cpu)) {
         return false;
     }
+    if (orrery_reset_if_asked()) {
+        return true;
+    }
     icount_warp_to_timer();
     qemu_clock_run_timers(QEMU_CLOCK_VIRTUAL);
     return true;
@@ -304,14 +307,16 @@ bool orrery_ask_reset(ShutdownCause reason)
     return true;
 }
 
-void orrery_reset_if_asked(void)
+bool orrery_reset_if_asked(void)
 {
-    if (the_clock && the_clock->reset != SHUTDOWN_CAUSE_NONE) {
-        ShutdownCause reason = the_clock->reset;
+    ShutdownCause reason = the_clock ? the_clock->reset : SHUTDOWN_CAUSE_NONE;
 
-        the_clock->reset = SHUTDOWN_CAUSE_NONE;
-        qemu_system_reset(reason);
+    if (reason == SHUTDOWN_CAUSE_NONE) {
+        return false;
     }
+    the_clock->reset = SHUTDOWN_CAUSE_NONE;
+    qemu_system_reset(reason);
+    return true;
 }
 
 void orrery_off(ShutdownCause reason, int status)
