@@ -199,7 +199,7 @@ class Counted(QemuCase):
             for work in ("storm", "spin"):
                 seen = set()
                 for window in ("1s", "333333ns", "7919ns"):
-                    done = self.run_lab(self.one(arch, work), f"window={window}", "--until", "20ms")
+                    done = self.run_lab(self.one(arch, work), f"window={window}", "--until", "30ms")
                     seen.add((str(self.fingerprint(done)), self.results()))
                 self.assertEqual(len(seen), 1, (arch, work))
                 self.assertEqual(len(self.times()) > 5, work == "storm")
@@ -209,6 +209,20 @@ class Counted(QemuCase):
         done = self.run_lab(self.one("riscv32", "stray"), "patience=1s")
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("host a: it has computed for 1 s of processor time without an end", done.stderr)
+
+    def test_a_card_without_carrier_sends_nothing(self):
+        events = "".join(f'[[event]]\nat = "{at}"\nlink = ["a", "s"]\nup = {up}\n'
+                         for at, up in (("20ms", "false"), ("30ms", "true")))
+        seen = set()
+        for window in ("1s", "333333ns"):
+            path = self.one("riscv32", "storm")
+            path.write_text(path.read_text() + events)
+            done = self.run_lab(path, f"window={window}", "--until", "40ms")
+            sent = [at for at, _ in frames(self.folder / "hosts/a/eth0.pcap")]
+            self.assertEqual([at for at in sent if 20_000_000 <= at < 30_000_000], [])
+            self.assertTrue(min(sent) < 20_000_000 and max(sent) > 39_000_000)
+            seen.add((str(self.fingerprint(done)), self.results()))
+        self.assertEqual(len(seen), 1)
 
     def test_an_idle_guest_is_not_woken(self):
         """A year of virtual time."""
@@ -263,6 +277,19 @@ class Sensors(QemuCase):
         self.assertEqual(third[-1][1], 0)
         self.assertEqual(self.console("a3").splitlines(),
                          ["sensor: up", "sensor: a new period", "sensor: a new period", "sensor: off"])
+
+    def test_a_request_wakes_a_sensor_at_its_nanosecond(self):
+        """The sensor sleeps then, and answers after whole instructions of 125 ns."""
+        self.sensors()
+        last, took = None, []
+        for at, frame in frames(self.folder / "hosts/a3/eth0.pcap"):
+            if frame[:6] != b"\xff" * 6 and frame[12:14] == b"\x08\x00":
+                if frame[26:30] == bytes((10, 0, 1, 3)):
+                    took.append(at - last)
+                last = at
+        self.assertEqual(len(took), 2)
+        self.assertEqual([time % 125 for time in took], [0, 0], took)
+        self.assertLess(max(took), 1_000_000)
 
     def test_the_report_has_the_image(self):
         self.sensors()
