@@ -147,6 +147,15 @@ class QemuRefusals(Case):
                       self.refusal())
         self.assertFalse((self.folder / "hosts").exists())
 
+    def test_too_many_links(self):
+        links = "".join(f'[[switch]]\nname = "s{i}"\n[[link]]\nbetween = ["a", "s{i}"]\ndelay = "1ms"\n'
+                        for i in range(8))
+        for name in ("qemu-riscv32", "enter"):
+            (self.folder / name).touch()
+        done = self.run_lab(self.topology(arch="riscv32", machine=243, more=links + "#"),
+                            f"qemu={self.folder}")
+        self.assertIn('host a has 9 links, and a host with arch = "riscv32" has at most 8', done.stderr)
+
     def test_no_shell(self):
         self.assertIn("host 'a' has no shell", self.refusal("shell=a"))
 

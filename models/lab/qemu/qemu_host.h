@@ -21,12 +21,13 @@ struct QemuArchitecture {
   std::uint16_t elf_machine;         ///< of its images (ELF, e_machine)
   std::uint64_t arguments_address;   ///< where an image finds its arguments
   std::string_view machine_options;  ///< of QEMU's -M virt
+  std::size_t most_cards;            ///< that the machine has room for
   bool has_firmware;                 ///< QEMU wants one unless it is told that there is none
 };
 
 inline constexpr QemuArchitecture kQemuArchitectures[] = {
-    {"arm", 40, 0x4010'0000, ",dtb-randomness=off", false},
-    {"riscv32", 243, 0x8010'0000, "", true},
+    {"arm", 40, 0x4010'0000, ",dtb-randomness=off", 32, false},
+    {"riscv32", 243, 0x8010'0000, "", 8, true},
 };
 
 struct QemuHost {

@@ -88,6 +88,11 @@ void QemuMachine::check() const {
       if (!std::filesystem::exists(file))
         throw UsageError("host " + host.name + " needs '" + file.string() +
                          "': ./dev lab --qemu builds it, or --set qemu=FOLDER");
+    const QemuArchitecture& architecture = kQemuArchitectures[host.qemu.architecture];
+    if (host.ports.size() > architecture.most_cards)
+      throw UsageError(
+          fmt::format("host {} has {} links, and a host with arch = \"{}\" has at most {}",
+                      host.name, host.ports.size(), architecture.name, architecture.most_cards));
   }
 }
 
