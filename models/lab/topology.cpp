@@ -387,7 +387,7 @@ class Reader {
     const NodeId id = node(table, table.text("host"));
     if (!topology_.is_host(id)) table.fail_at("host", "only a host has programs, and a crash");
     Host& host = topology_.hosts[id];
-    if (table.has("command") && host.machine != MachineKind::uml)
+    if (table.has("command") && !host.has_linux())
       table.fail_at("command",
                     "host '" + host.name + "' executes no commands: its machine is \"" +
                         std::string(kKinds[static_cast<std::size_t>(host.machine)].name) + "\"");

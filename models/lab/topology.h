@@ -83,7 +83,8 @@ struct Host : Node {
   std::map<std::string, std::filesystem::path> files;  ///< source files by their paths on the host
   std::int64_t crash_ns = kNever;
   bool has_shell = false;  ///< at its last port
-  bool may_end = false;    ///< the run goes on if this host fails
+  bool has_linux() const { return machine == MachineKind::uml || qemu.has_linux(); }
+  bool may_end = false;  ///< the run goes on if this host fails
 };
 
 struct Switch : Node {

@@ -18,7 +18,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from lab_test import HAS_QEMU, KERNEL, MODELS, PATIENCE_S, WHY_NO_HOSTS, Case, frames
+from lab_test import HAS_QEMU, HAS_QEMU_LINUX, KERNEL, MODELS, PATIENCE_S, WHY_NO_HOSTS, Case, frames
 
 ARCHITECTURES = {"arm": 40, "riscv32": 243}
 HERE = Path(__file__).parent
@@ -121,7 +121,9 @@ class QemuRefusals(Case):
         for said, other in (
                 (":9: 'ipv6' is for hosts with machine = \"uml\", and this host has machine = \"qemu\"",
                  {"more": "ipv6 = false"}),
-                (":5: 'arch' is one of arm, riscv32", {"arch": "pdp11"}),
+                (":5: 'arch' is one of arm, riscv32, x86_64", {"arch": "pdp11"}),
+                (":7: 'image' is for another 'arch' than x86_64, which runs Linux", {"arch": "x86_64"}),
+                (":9: 'root' is for another 'arch' than arm, which runs an image", {"more": 'root = "."'}),
                 (":6: 'speed' is 1 kHz to 10 GHz", {"speed": "900 Hz"}),
                 (":6: 'speed' is a number with a unit", {"speed": "fast"}),
                 (":8: 'arguments' has at most 4095 bytes", {"arguments": "x" * 4096}),
@@ -305,6 +307,55 @@ class Sensors(QemuCase):
         with open(self.folder / "hosts/executed.csv", encoding="utf-8") as file:
             images = [row for row in csv.DictReader(file) if row["path"] == "image"]
         self.assertEqual([row["hosts"] for row in images], ["8", "8"])
+
+
+@NEEDS_QEMU
+@unittest.skipUnless(HAS_QEMU_LINUX, "the Linux for counted hosts is not there (./dev lab --qemu)")
+class CountedLinux(QemuCase):
+    """Linux on a processor whose instructions are counted."""
+
+    ROOT = KERNEL.parent / "x86_64/busybox"
+
+    def linux(self, command):
+        path = self.folder / "linux.toml"
+        path.write_text("".join(f"""
+[[host]]
+name = "{name}"
+machine = "qemu"
+arch = "x86_64"
+speed = "500 MHz"
+root = "{self.ROOT}"
+[[host.program]]
+command = '{program}'
+""" for name, program in (("a", command), ("b", "sleep 6"))) + """
+[[link]]
+between = ["a", "b"]
+addresses = ["10.0.0.1/24", "10.0.0.2/24"]
+delay = "10ms"
+rate = "10 Mbit/s"
+""")
+        return path
+
+    def test_runs_are_equal_on_engines_and_in_windows(self):
+        topology = self.linux("sleep 1; ping -c 3 10.0.0.2; i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); "
+                              "done; cat /proc/uptime; head -c 16 /dev/urandom | md5sum; hostname")
+        seen = set()
+        for words in (["--engine", "sequential"],
+                      ["--engine", "conservative", "--workers", "2", "window=1428571ns"]):
+            done = self.run_lab(topology, "--until", "30s", *words)
+            seen.add((str(self.fingerprint(done)), self.results()))
+        self.assertEqual(len(seen), 1)
+        said = self.console("a")
+        self.assertIn("3 packets transmitted, 3 packets received", said)
+        self.assertIn("\na\n", said)
+        self.assertIn("reboot: Power down", said)
+
+    def test_one_that_panics_is_named(self):
+        done = self.run_lab(self.linux("echo here I am; echo c >/proc/sysrq-trigger"), "--until", "30s")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("host a: it has reset itself, or broken down, without being switched off; its "
+                      "console ends with", done.stderr)
+        self.assertIn("here I am", self.console("a"))
 
 
 @NEEDS_QEMU

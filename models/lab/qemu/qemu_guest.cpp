@@ -115,6 +115,9 @@ void QemuGuest::stopped(const orrery_message& message, std::int64_t until) {
 
 void QemuGuest::ended(const orrery_message& message) {
   up_ = false;
+  constexpr std::uint32_t kCauses = 256;  // from here on: why QEMU ended the machine
+  if (message.number >= kCauses)
+    throw GuestError("it has reset itself, or broken down, without being switched off");
   if (message.number != 0)
     throw GuestError("it has ended in disorder, with the code " + std::to_string(message.number));
 }

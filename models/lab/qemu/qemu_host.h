@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The keys of a [[host]] whose machine is QEMU (`machine = "qemu"`): an image without an operating
-// system, on a processor that executes a given number of instructions a second.
+// The keys of a [[host]] whose machine is QEMU (`machine = "qemu"`): Linux, or an image without an
+// operating system, on a processor that executes a given number of instructions a second.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,11 @@ namespace orrery::lab {
 class TomlTable;
 struct Host;
 
-/// An architecture of hosts: QEMU's machine `virt` of that name.
+/// An architecture of hosts. Linux runs on one, QEMU's machine q35; the others are QEMU's machine
+/// `virt` of that name, for images without an operating system.
 struct QemuArchitecture {
   std::string_view name;
+  bool has_linux;
   std::uint16_t elf_machine;         ///< of its images (ELF, e_machine)
   std::uint64_t arguments_address;   ///< where an image finds its arguments
   std::string_view machine_options;  ///< of QEMU's -M virt
@@ -26,8 +28,9 @@ struct QemuArchitecture {
 };
 
 inline constexpr QemuArchitecture kQemuArchitectures[] = {
-    {"arm", 40, 0x4010'0000, ",dtb-randomness=off", 32, false},
-    {"riscv32", 243, 0x8010'0000, "", 8, true},
+    {"arm", false, 40, 0x4010'0000, ",dtb-randomness=off", 32, false},
+    {"riscv32", false, 243, 0x8010'0000, "", 8, true},
+    {"x86_64", true, 0, 0, "", 16, false},
 };
 
 struct QemuHost {
@@ -35,11 +38,15 @@ struct QemuHost {
 
   std::size_t architecture = 0;  ///< index in kQemuArchitectures
   std::uint64_t instructions_per_s = 0;
-  std::filesystem::path image;
-  std::string arguments;
+  std::filesystem::path image;  ///< without Linux
+  std::string arguments;        ///< of the image
+  std::filesystem::path root;   ///< with Linux: the folder that becomes its root
+
+  bool has_linux() const { return kQemuArchitectures[architecture].has_linux; }
 };
 
-inline constexpr std::string_view kQemuKeys[] = {"memory", "arch", "speed", "image", "arguments"};
+inline constexpr std::string_view kQemuKeys[] = {"memory", "arch",  "speed",   "image", "arguments",
+                                                 "root",   "setup", "program", "files"};
 
 /// Reads these keys. Refuses an image that is not for this architecture.
 void read_qemu_host(const TomlTable& table, Host& host);

@@ -8,6 +8,7 @@
 
 #include "../device_address.h"
 #include "../lab.h"
+#include "linux_files.h"
 #include "qemu_guest.h"
 
 namespace orrery::lab {
@@ -22,17 +23,70 @@ ControlGroups::Limits limits_of(const Host& host) {
           32};
 }
 
-/// Nothing here may depend on the machine, its clock or other threads. Cards send by a timer of the
-/// virtual clock, at once.
-std::vector<std::string> arguments_of(const Host& host, NodeId id, std::uint64_t seed) {
-  const QemuHost& qemu = host.qemu;
+/// A machine for an image without an operating system.
+std::vector<std::string> virt_of(const QemuHost& qemu) {
   const QemuArchitecture& architecture = kQemuArchitectures[qemu.architecture];
   std::vector<std::string> words = {
-      "qemu",
       "-M",
       fmt::format("virt{}", architecture.machine_options),
+      "-kernel",
+      "/guest/lab/image",
+      "-device",
+      fmt::format("loader,file=/guest/lab/arguments,addr={:#x},force-raw=on",
+                  architecture.arguments_address),
+      "-global",
+      "virtio-mmio.force-legacy=false",
+      "-global",
+      "virtio-mmio.ioeventfd=off"};
+  if (architecture.has_firmware) words.insert(words.end(), {"-bios", "none"});
+  return words;
+}
+
+/// A machine for Linux. Its time stamp counter counts nanoseconds, as it is told.
+std::vector<std::string> q35_of(std::uint64_t seed, std::uintmax_t disk_bytes) {
+  constexpr std::uint64_t kMostStartNs = 1'000'000;
+  return {"-M",
+          "q35,nvdimm=on",
+          "-L",
+          "/guest/lab/firmware",
+          "-no-reboot",
+          "-kernel",
+          "/guest/lab/linux",
+          "-initrd",
+          "/guest/lab/start",
+          "-append",
+          fmt::format("console=ttyS0 quiet loglevel=1 panic=-1 nokaslr random.trust_cpu=off "
+                      "tsc_early_khz=1000000 LAB_START_NS={}",
+                      seed % kMostStartNs),
+          "-object",
+          fmt::format("memory-backend-file,id=root,mem-path=/guest/lab/root,size={},share=off,"
+                      "readonly=on,rom=on",
+                      disk_bytes),
+          "-device",
+          "nvdimm,memdev=root,unarmed=on"};
+}
+
+std::string card_of(const QemuHost& qemu, NodeId id, unsigned number) {
+  constexpr unsigned kFirstSlot = 8;
+  const std::string place =
+      qemu.has_linux()
+          ? fmt::format("virtio-net-pci,addr={:#x},ioeventfd=off,romfile=", kFirstSlot + number)
+          : fmt::format("virtio-net-device,bus=virtio-mmio-bus.{}", number);
+  return fmt::format("{},netdev=orrery{},mac={:02x},tx=timer,x-txtimer=0", place, number,
+                     fmt::join(device_address(id, number), ":"));
+}
+
+/// Nothing here may depend on the machine, its clock or other threads. Cards send by a timer of the
+/// virtual clock, at once.
+std::vector<std::string> arguments_of(const Host& host, NodeId id, std::uint64_t seed,
+                                      std::uintmax_t disk_bytes) {
+  const QemuHost& qemu = host.qemu;
+  std::vector<std::string> words = {
+      "qemu",
       "-m",
-      std::to_string(host.memory_megabytes),
+      qemu.has_linux() ? fmt::format("{}M,slots=1,maxmem={}M", host.memory_megabytes,
+                                     host.memory_megabytes + 2 * (disk_bytes >> 20) + 2'048)
+                       : fmt::format("{}M", host.memory_megabytes),
       "-accel",
       fmt::format("tcg,thread=single,tb-size={}", kTranslatedMegabytes),
       "-icount",
@@ -45,30 +99,24 @@ std::vector<std::string> arguments_of(const Host& host, NodeId id, std::uint64_t
       "-no-user-config",
       "-display",
       "none",
-      "-kernel",
-      "/guest/lab/image",
-      "-device",
-      fmt::format("loader,file=/guest/lab/arguments,addr={:#x},force-raw=on",
-                  architecture.arguments_address),
       "-chardev",
       "stdio,id=console,signal=off",
       "-serial",
       "chardev:console",
-      "-global",
-      "virtio-mmio.force-legacy=false",
-      "-global",
-      "virtio-mmio.ioeventfd=off",
       "-device",
       fmt::format("orrery-clock,fd={},cards={}", GuestProcess::kExtra, host.ports.size())};
-  if (architecture.has_firmware) words.insert(words.end(), {"-bios", "none"});
-  for (unsigned i = 0; i < host.ports.size(); ++i) {
-    const DeviceAddress address = device_address(id, i);
-    words.insert(words.end(),
-                 {"-device", fmt::format("virtio-net-device,netdev=orrery{0},"
-                                         "bus=virtio-mmio-bus.{0},mac={1:02x},tx=timer,x-txtimer=0",
-                                         i, fmt::join(address, ":"))});
-  }
+  const auto machine = qemu.has_linux() ? q35_of(seed, disk_bytes) : virt_of(qemu);
+  words.insert(words.end(), machine.begin(), machine.end());
+  for (unsigned i = 0; i < host.ports.size(); ++i)
+    words.insert(words.end(), {"-device", card_of(qemu, id, i)});
   return words;
+}
+
+/// A link, or a copy where the file system has no links.
+void put(const std::filesystem::path& from, const std::filesystem::path& to) {
+  std::error_code no_link;
+  std::filesystem::create_hard_link(from, to, no_link);
+  if (no_link) std::filesystem::copy_file(from, to);
 }
 
 }  // namespace
@@ -84,7 +132,10 @@ std::filesystem::path QemuMachine::emulator(const Host& host) const {
 void QemuMachine::check() const {
   for (const Host& host : lab_.topology().hosts) {
     if (host.machine != MachineKind::qemu) continue;
-    for (const std::filesystem::path& file : {emulator(host), program("enter")})
+    std::vector<std::filesystem::path> needed = {emulator(host), program("enter")};
+    if (host.qemu.has_linux())
+      needed.insert(needed.end(), {program("x86_64/linux"), program("init"), program("olsrd")});
+    for (const std::filesystem::path& file : needed)
       if (!std::filesystem::exists(file))
         throw UsageError("host " + host.name + " needs '" + file.string() +
                          "': ./dev lab --qemu builds it, or --set qemu=FOLDER");
@@ -104,8 +155,15 @@ void QemuMachine::prepare() const {
     std::filesystem::remove_all(at);
     for (const char* const folder : {"guest", "lab", "out", "root", "nothing"})
       std::filesystem::create_directories(at / folder);
-    std::filesystem::copy_file(host.qemu.image, at / "guest/image");
-    write_file(at / "guest/arguments", host.qemu.arguments + '\0');
+    if (host.qemu.has_linux()) {
+      put(root_disk(host.qemu.root, program("roots")), at / "guest/root");
+      put(program("x86_64/linux"), at / "guest/linux");
+      std::filesystem::copy(program("x86_64/firmware"), at / "guest/firmware");
+      write_start_archive(lab_.topology(), host, program(""), at / "guest/start");
+    } else {
+      std::filesystem::copy_file(host.qemu.image, at / "guest/image");
+      write_file(at / "guest/arguments", host.qemu.arguments + '\0');
+    }
   }
 }
 
@@ -115,7 +173,9 @@ GuestCommand QemuMachine::command(NodeId id, std::uint64_t seed) const {
   command.folder = lab_.folder_of(id);
   command.enter = program("enter");
   command.program = emulator(host);
-  command.arguments = arguments_of(host, id, seed);
+  command.arguments = arguments_of(
+      host, id, seed,
+      host.qemu.has_linux() ? std::filesystem::file_size(command.folder / "guest/root") : 0);
   command.root = command.folder / "nothing";
   command.calls = "qemu";
   command.seed = seed;
@@ -133,9 +193,13 @@ std::unique_ptr<Guest> QemuMachine::start(NodeId id, std::uint64_t seed, Network
 }
 
 void QemuMachine::add_executed(NodeId id, ExecutedFiles& to) const {
-  const ExecutedFiles::Entry image =
-      to.found("image", ExecutedFiles::Origin::put_in, lab_.folder_of(id) / "guest", "image");
-  to.add(std::span(&image, 1), true);
+  const std::filesystem::path files = lab_.folder_of(id) / "guest";
+  const std::vector<const char*> names =
+      lab_.host(id).qemu.has_linux() ? std::vector{"linux", "root"} : std::vector{"image"};
+  std::vector<ExecutedFiles::Entry> all;
+  for (const char* const name : names)
+    all.push_back(to.found(name, ExecutedFiles::Origin::put_in, files, name));
+  to.add(all, true);
 }
 
 }  // namespace orrery::lab

@@ -30,6 +30,7 @@
 #include "system/cpus.h"
 #include "system/cpu-timers.h"
 #include "system/runstate.h"
+#include "system/runstate-action.h"
 #include "orrery.h"
 #include "orrery_protocol.h"
 
@@ -301,6 +302,9 @@ bool orrery_ask_reset(ShutdownCause reason)
 {
     if (!the_clock || !current_cpu) {
         return false;
+    }
+    if (reboot_action == REBOOT_ACTION_SHUTDOWN) {
+        orrery_off(reason, 0);
     }
     the_clock->reset = reason;
     cpu_exit(current_cpu);
