@@ -20,10 +20,12 @@
 #include <exception>
 #include <memory>
 #include <queue>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "lab/channel.h"
+#include "lab/device_address.h"
 #include "lab/guest_error.h"
 #include "lab/guest_process.h"
 #include "lab/outgoing.h"
@@ -68,9 +70,15 @@ class Emulation {
     }
     tables_.resize(topology.switches.size());
     for (NodeId id = 0; id < topology.nodes(); ++id)
-      if (topology.is_radio(id)) radios_.push_back(std::make_unique<Radio>(*this, id, ++seed));
+      if (topology.is_radio(id)) {
+        std::vector<std::uint64_t> keys;
+        for (std::size_t i = 0; i < topology.node(id).ports.size(); ++i) keys.push_back(++seed);
+        radios_.push_back(std::make_unique<Radio>(*this, id, keys));
+      }
     std::vector<UmlSettings> settings;
     for (NodeId id = 0; id < topology.hosts.size(); ++id) {
+      if (topology.hosts[id].has_own_clock())
+        throw std::runtime_error("all hosts have the machine's clock here: leave out 'clock'");
       settings.push_back(uml_settings(topology.hosts[id], id, folder, kernel));
       settings.back().seed = seed + id;
       settings.back().virtual_time = false;
@@ -119,11 +127,12 @@ class Emulation {
 
   /// A channel whose time is the machine's clock.
   struct Radio final : RadioChannel::Listener {
-    Radio(Emulation& owner, NodeId number, std::uint64_t seed)
+    Radio(Emulation& owner, NodeId number, std::span<const std::uint64_t> random_keys)
         : emulation(owner),
           id(number),
-          channel(owner.topology_.radio(id).radio, station_addresses(owner.topology_.node(id)),
-                  seed, *this) {}
+          channel(owner.topology_.radio(id).radio,
+                  station_addresses(owner.topology_, owner.topology_.node(id)), random_keys,
+                  *this) {}
     void advance(std::int64_t until) {
       reached_ns = until;
       channel.advance(until);

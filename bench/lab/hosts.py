@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from harness import ROOT, Failed  # noqa: E402
 
 sys.path.insert(0, str(ROOT / "models/lab"))
-from captures import frames  # noqa: E402
+from captures import device_address, frames  # noqa: E402
 
 KERNEL = ROOT / "build/lab/linux"
 HERE = Path(__file__).resolve().parent
@@ -98,7 +98,7 @@ def run_fair(place, topology, build, seconds, meanwhile=None):
 def address_file(place, hosts, device="eth0"):
     """For `ip -batch`: all hosts' addresses, so that nobody has to ask."""
     return place.write(f"neighbours{hosts}", "".join(
-        f"neigh replace 10.0.0.{i + 1} lladdr 02:00:00:00:{i:02x}:00 dev {device} nud permanent\n"
+        f"neigh replace 10.0.0.{i + 1} lladdr {device_address(f'h{i + 1}').hex(':')} dev {device} nud permanent\n"
         for i in range(hosts)))
 
 

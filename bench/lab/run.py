@@ -20,11 +20,12 @@
            CND over many hops
   mesh-worm
            the same stations: a worm that goes to next hops only
+  clocks   a clock that drifts, corrected by chronyd over paths of equal and of different delays
   repeat   the same runs again and again, on all engines, beside a busy machine: equal to the byte
 
 Tables, a JSON and a picture are left. Bars are printed with what was measured, met or not; nothing fails on a
 time. Needs the hosts' kernel (./dev lab builds it), iperf3, for 'mpi' and 'repeat' Debian's openmpi-bin
-and libopenmpi-dev, for 'calls' its sip-tester.
+and libopenmpi-dev, for 'calls' its sip-tester, for 'clocks' its chrony.
 """
 
 import argparse
@@ -39,6 +40,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
 import calls  # noqa: E402
+import clocks  # noqa: E402
 import mesh  # noqa: E402
 import mpi  # noqa: E402
 import orders  # noqa: E402
@@ -54,6 +56,9 @@ MOST_HOSTS = 254  # of 10.0.0.0/24
 MOST_MEGABYTES, MOST_BOOT_S, MOST_IDLE_S = 15, 40, 60
 LEAST_FRAMES, LEAST_BUSY = 20_000, 1.5
 MOST_WINDOW_ERROR, MOST_PFTK_ERROR, MOST_CALL_LOSS_ERROR = 0.05, 0.15, 0.03
+MOST_MEASURED_MS = 0.005  # chronyd's log has four digits of 10 ms
+MOST_CORRECTED_US = 1
+MOST_DRIFT_PPM = 0.02  # 256 ns of 20 s, the steps of a host's clock
 MOST_WINDOWS_APART = 2.1  # one is executed, and the links promise another; a little is rounding
 
 
@@ -313,6 +318,35 @@ def mesh_worm(place, options, rows, bars):
         mesh.picture(curves, hosts, options.out / f"mesh-{protocol}.png")
 
 
+def drifting_clocks(place, options, rows, bars):
+    (seen, one), (again, other) = (clocks.measured(place, options, engine)
+                                   for engine in ways(options).values())
+    off = max(abs(offset - clocks.MEASURED.error_ms()) for offset in seen)
+    table = Table(("a clock, 10 s later chronyd", 28, ""), ("fast by, ms", 12, ".5f"),
+                  ("expected", 10, ".3f"), ("drift, ppm", 11, ".4f"))
+    table.head()
+    table.row("measured only", statistics.mean(seen), clocks.MEASURED.error_ms())
+    rows.append({"part": "clocks", "name": "measured only", "offsets_ms": seen})
+    bars.add("clocks: chronyd measures the path's half difference, ms off", off, MOST_MEASURED_MS,
+             at_most=True)
+    bars.add("clocks: measured again, differs", int((seen, one) != (again, other)), 0, at_most=True)
+    courses = {}
+    for course in clocks.COURSES:
+        courses[course] = clocks.offsets(place, options, course, parallel(options))
+        fast_ms, drift_ppm = clocks.at_the_end(courses[course])
+        expected = course.error_ms() if course.source else None
+        table.row(course.name, fast_ms, expected, drift_ppm)
+        rows.append({"part": "clocks", "name": course.name, "course": courses[course],
+                     "fast_ms": fast_ms, "drift_ppm": drift_ppm})
+        if course.source:
+            bars.add(f"clocks, {course.name}: us from where NTP leads", 1000 * abs(fast_ms - expected),
+                     MOST_CORRECTED_US, "us", at_most=True)
+        else:
+            bars.add("clocks: ppm off the drift, not corrected", abs(drift_ppm - clocks.DRIFT_PPM),
+                     MOST_DRIFT_PPM, at_most=True)
+    clocks.picture(courses, options.out / "clocks.png")
+
+
 def everything_of(run):
     """A digest of what hosts left, and the fingerprint."""
     digest = hashlib.sha256()
@@ -375,7 +409,7 @@ def need_programs(parts, protocols):
 PARTS = {"exact": exact, "reno": reno, "frames": frames, "busy": busy, "scale": scale,
          "orders": all_orders, "mpi": orders_by_mpi, "calls": all_calls,
          "staggering": stagger, "worm": spread_worm, "mesh": radio_mesh, "mesh-worm": mesh_worm,
-         "repeat": repeat}
+         "clocks": drifting_clocks, "repeat": repeat}
 
 
 def grid(text):

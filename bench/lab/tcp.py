@@ -5,7 +5,7 @@ Reno under independent losses against the model of Padhye, Firoiu, Towsley and K
 import json
 import math
 
-from hosts import Run, two_hosts
+from hosts import Run, device_address, two_hosts
 
 DELAY_MS, RATE_MBITS = 10, 10
 ECHO_BYTES = 98
@@ -43,7 +43,7 @@ def transfer(place, options):
                      f'delay = "{DELAY_MS}ms"\nrate = "{RATE_MBITS} Mbit/s"')
     run = Run(place, path, options.build)
     sent, arrived = ([(at, frame) for at, frame in run.frames(host)
-                      if frame[6:12] == b"\x02\0\0\0\0\0"] for host in ("a", "b"))
+                      if frame[6:12] == device_address("a")] for host in ("a", "b"))
     run.forget()
     off = busy_until = 0
     for (sent_at, frame), (arrived_at, same) in zip(sent, arrived):

@@ -14,7 +14,7 @@
 
 namespace orrery::lab {
 
-/// The date at a guest's time 0, in seconds of Unix time: 2023-11-14 22:13:20 UTC.
+/// The date at the start of a run, in seconds of Unix time: 2023-11-14 22:13:20 UTC.
 inline constexpr std::int64_t kStartOfDayS = 1'700'000'000;
 
 /// Receives the frames that a guest sends.
@@ -29,7 +29,7 @@ class Network {
   ~Network() = default;
 };
 
-/// Times are nanoseconds since the guest's start.
+/// Times are nanoseconds of the guest's own clock since its start (host_clock.h).
 class Guest {
  public:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();

@@ -24,21 +24,18 @@ std::string printable(std::string line) {
 
 }  // namespace
 
-HostLp::HostLp(const Lab& lab, LpId id) : lab_(lab), id_(id) {}
+HostLp::HostLp(const Lab& lab, NodeId id) : lab_(lab), id_(id), ports_(lab.outgoing_of(id)) {}
 
 void HostLp::start(Context& context) {
   context_ = &context;
   const std::filesystem::path folder = lab_.folder_of(id_);
   console_ = folder / "console";
-  const std::uint64_t seed = context.random().below(~std::uint64_t{0});
-  for (unsigned i = 0; i < host().ports.size(); ++i) {
-    ports_.emplace_back(host().ports[i].wire, context.random().next());
+  for (unsigned i = 0; i < host().ports.size(); ++i)
     captures_.push_back(
         host().ports[i].capture
             ? std::make_unique<Capture>(folder / ("eth" + std::to_string(i) + ".pcap"))
             : nullptr);
-  }
-  in_guest([&] { guest_ = lab_.machine_of(id_).start(static_cast<NodeId>(id_), seed, *this); });
+  in_guest([&] { guest_ = lab_.machine_of(id_).start(id_, lab_.random_key_of(id_), *this); });
   tell_carrier();
   context.schedule(id_, Duration::zero(), Wake{});
 }
@@ -50,7 +47,7 @@ void HostLp::tell_carrier() {
     bool is_up = true;
     for (const Phase& phase : wire.phases) {
       if (guest_ && wire.tells_carrier && phase.up != is_up)
-        guest_->carrier(device, phase.from_ns, phase.up);
+        guest_->carrier(device, clock().to_host(phase.from_ns), phase.up);
       is_up = phase.up;
     }
   }
@@ -70,7 +67,9 @@ void HostLp::handle(Context& context, const Arrival& arrival, std::span<const st
   const std::int64_t at = now_ns() + arrival.wait_ns;
   if (!guest_ || at >= std::min(host().crash_ns, context.horizon().ticks())) return;
   if (captures_[arrival.port]) captures_[arrival.port]->received(at, frame);
-  in_guest([&] { guest_->arrive(arrival.port, at, {frame.begin(), frame.end()}); });
+  in_guest([&] {
+    guest_->arrive(arrival.port, clock().to_host(at), {frame.begin(), frame.end()});
+  });
   wake_for_next();
 }
 
@@ -93,12 +92,12 @@ void HostLp::add_console_to(FinalContext& context) const {
 void HostLp::run(std::int64_t until) {
   if (!guest_) return;
   until = std::min(until, host().crash_ns);
-  in_guest([&] { guest_->advance(until); });
+  in_guest([&] { guest_->advance(clock().host_before(until)); });
   if (!guest_) return;
   for (const auto& one : captures_)
-    if (one) one->passed(guest_->is_up() ? until : guest_->last_ns());
+    if (one) one->passed(guest_->is_up() ? until : last_ns());
   if (!guest_->is_up()) {
-    ended(End::off, guest_->last_ns());
+    ended(End::off, last_ns());
   } else if (until == host().crash_ns) {
     ended(End::crash, until);
   }
@@ -106,7 +105,7 @@ void HostLp::run(std::int64_t until) {
 
 void HostLp::note_spread(std::int64_t until) const {
   if (lab_.spread() == nullptr) return;
-  if (guest_ && guest_->next() < until + lab_.window_ns(id_)) {
+  if (guest_ && next_ns() < until + lab_.window_ns(id_)) {
     lab_.spread()->executed(id_, until);
   } else {
     lab_.spread()->idle(id_);
@@ -129,19 +128,21 @@ void HostLp::end_guest() {
                      console_end());
 }
 
-std::int64_t HostLp::sent(unsigned device, std::int64_t time, std::span<const std::byte> frame) {
+std::int64_t HostLp::sent(unsigned device, std::int64_t host_time,
+                          std::span<const std::byte> frame) {
+  const std::int64_t time = clock().to_simulation(host_time);
   if (captures_[device]) captures_[device]->sent(time, frame);
   context_->hash_bytes(frame);
   const Outgoing::Passage passage = lab_.send(*context_, ports_[device], time, frame);
   context_->record(lab_.frames, static_cast<double>(frame.size()));
   context_->emit(lab_.traffic, time, passage.arrives() ? passage.arrival_ns : 0, device,
                  ports_[device].wire().node, frame.size(), static_cast<int>(passage.fate));
-  return passage.free_ns;
+  return clock().to_host(passage.free_ns);
 }
 
 /// Sets the timer to the host's next action.
 void HostLp::wake_for_next() {
-  std::int64_t next = guest_ ? guest_->next() : Guest::kNever;
+  std::int64_t next = guest_ ? next_ns() : Guest::kNever;
   if (guest_) next = std::min(next, host().crash_ns);
   wake_.set(*context_, next);
 }
@@ -165,7 +166,7 @@ void HostLp::in_guest(Action&& action) {
 void HostLp::ended_wrongly(const GuestError& error) {
   if (!host().may_end || !guest_)
     throw ModelFault("host " + host().name + ": " + error.what() + console_end());
-  ended(End::disorder, guest_->last_ns(), error.what());
+  ended(End::disorder, last_ns(), error.what());
 }
 
 /// The last lines of its console. After a kernel panic, the lines end with the reason, without the

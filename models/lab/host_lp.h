@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A host as an LP: a guest (guest.h) that runs during events of its LP, and cannot roll back.
+// A host as an LP: a guest (guest.h) that runs during events of its LP, and cannot roll back. The LP
+// lives in simulation time, the guest in that of the host's clock (host_clock.h); here they meet.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,7 @@ namespace orrery::lab {
 
 class HostLp final : public LogicalProcess<HostLp, Wake, Arrival>, private Network {
  public:
-  HostLp(const Lab& lab, LpId id);
+  HostLp(const Lab& lab, NodeId id);
 
   void start(Context& context) override;
   void handle(Context& context, const Wake&);
@@ -35,7 +36,12 @@ class HostLp final : public LogicalProcess<HostLp, Wake, Arrival>, private Netwo
 
   const Host& host() const { return lab_.host(id_); }
   std::int64_t now_ns() const { return context_->now().ticks(); }
-  std::int64_t sent(unsigned device, std::int64_t time, std::span<const std::byte> frame) override;
+  // Of the guest, in simulation time.
+  std::int64_t next_ns() const { return clock().to_simulation(guest_->next()); }
+  std::int64_t last_ns() const { return clock().to_simulation(guest_->last_ns()); }
+  const HostClock& clock() const { return host().clock; }
+  std::int64_t sent(unsigned device, std::int64_t host_time,
+                    std::span<const std::byte> frame) override;
   void tell_carrier();
   void run(std::int64_t until);
   void note_spread(std::int64_t until) const;
@@ -49,7 +55,7 @@ class HostLp final : public LogicalProcess<HostLp, Wake, Arrival>, private Netwo
   void add_console_to(FinalContext& context) const;
 
   const Lab& lab_;
-  const LpId id_;
+  const NodeId id_;
   std::filesystem::path console_;
   Context* context_ = nullptr;    ///< of the current event
   std::unique_ptr<Guest> guest_;  ///< nullptr: the guest has ended

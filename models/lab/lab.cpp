@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <utility>
 
@@ -156,19 +157,22 @@ std::string Lab::what_has_not_started(Time end) const {
   std::size_t count = 0;
   const Host* where = nullptr;
   const Host::Program* first = nullptr;
+  std::int64_t first_at = 0;
   for (const Host& one : topology_.hosts)
     for (const Host::Program& program : one.programs) {
-      if (program.at_ns < end.ticks()) continue;
+      const std::int64_t at = one.clock.to_simulation(program.at_ns);
+      if (at < end.ticks()) continue;
       ++count;
-      if (first != nullptr && first->at_ns <= program.at_ns) continue;
+      if (first != nullptr && first_at <= at) continue;
+      first_at = at;
       where = &one;
       first = &program;
     }
   if (first == nullptr) return "none";
   std::ostringstream text;
   text << count << ", the first on host " << where->name << " at "
-       << Time::from_ticks(first->at_ns).to_seconds() << " s, and the run ended at "
-       << end.to_seconds() << " s: " << first->command;
+       << Time::from_ticks(first_at).to_seconds() << " s, and the run ended at " << end.to_seconds()
+       << " s: " << first->command;
   return text.str();
 }
 
@@ -201,6 +205,30 @@ void Lab::report_executed(Report& report) const {
                "hosts that told only a part of what they executed");
 }
 
+std::vector<std::uint64_t> Lab::random_keys_of_ports(NodeId id, std::string_view purpose) const {
+  const Node& node = topology_.node(id);
+  std::vector<std::uint64_t> keys;
+  std::map<NodeId, std::uint64_t> links;  // so far, to each neighbour
+  for (const Port& port : node.ports) {
+    const std::string both = node.name + ">" + topology_.node(port.wire.node).name;
+    const RandomName name(std::string(purpose) + " " + both, links[port.wire.node]++);
+    keys.push_back(random(name).next());
+  }
+  return keys;
+}
+
+std::uint64_t Lab::random_key_of(NodeId id) const {
+  return random(RandomName("node " + topology_.node(id).name)).next();
+}
+
+std::vector<Outgoing> Lab::outgoing_of(NodeId id) const {
+  const std::vector<std::uint64_t> keys = random_keys_of_ports(id, "link");
+  const std::vector<Port>& ports = topology_.node(id).ports;
+  std::vector<Outgoing> all;
+  for (std::size_t i = 0; i < ports.size(); ++i) all.emplace_back(ports[i].wire, keys[i]);
+  return all;
+}
+
 Outgoing::Passage Lab::send(Context& context, Outgoing& port, std::int64_t time,
                             std::span<const std::byte> frame) const {
   const Outgoing::Passage passage = port.send(time, frame.size());
@@ -229,7 +257,7 @@ std::unique_ptr<LogicalProcessBase> Lab::create(LpId id) const {
   if (topology_.is_host(id)) return std::make_unique<HostLp>(*this, id);
   if (topology_.is_terminal(id)) return std::make_unique<TerminalLp>(*this);
   if (topology_.is_radio(id)) return std::make_unique<RadioLp>(*this, id);
-  return std::make_unique<SwitchLp>(*this, topology_.switches[id - topology_.hosts.size()]);
+  return std::make_unique<SwitchLp>(*this, id);
 }
 
 ORRERY_MODEL(Lab, "lab", "real Linux hosts on virtual time, joined by links and switches");

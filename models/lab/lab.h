@@ -169,6 +169,14 @@ class Lab final : public Model {
   /// Notes that a host was given up by the machine's time, which may not happen in another run.
   void note_given_up(LpId id, std::string_view why) const;
 
+  /// The outgoing directions of a node's links.
+  std::vector<Outgoing> outgoing_of(NodeId id) const;
+  /// What is random at the ports of a node: a number for each port and purpose, made of the run's
+  /// seed and the names of both ends. So further nodes and links change none.
+  std::vector<std::uint64_t> random_keys_of_ports(NodeId id, std::string_view purpose) const;
+  /// The same of a node.
+  std::uint64_t random_key_of(NodeId id) const;
+
   /// A node sends a frame at `time`, no earlier than now. Schedules or drops it, and records it.
   Outgoing::Passage send(Context& context, Outgoing& port, std::int64_t time,
                          std::span<const std::byte> frame) const;

@@ -27,11 +27,11 @@ Duration acknowledgement_airtime(const wireless::Rate& data) {
 }  // namespace
 
 RadioChannel::RadioChannel(const Radio& radio, std::span<const Address> addresses,
-                           std::uint64_t random_key, Listener& listener)
+                           std::span<const std::uint64_t> random_keys, Listener& listener)
     : radio_(radio), listener_(listener), stations_(radio.stations()) {
   receiver_ = wireless::ReceiverSettings::of(radio.reception);
   for (std::uint32_t i = 0; i < stations_.size(); ++i) {
-    stations_[i].random = Random(random_key, i);
+    stations_[i].random = Random(random_keys[i], 0);
     owners_[ethernet::number_of(addresses[i])] = i;
   }
 }

@@ -68,10 +68,11 @@ class RadioChannel {
     ~Listener() = default;
   };
 
-  /// `radio` and `listener` must live as long as this object. `addresses`: of the stations. A frame
+  /// `radio` and `listener` must live as long as this object. `addresses` and
+  /// `random_keys`: of the stations. A frame
   /// that a host sends from another address adds that address to its station.
-  RadioChannel(const Radio& radio, std::span<const Address> addresses, std::uint64_t random_key,
-               Listener& listener);
+  RadioChannel(const Radio& radio, std::span<const Address> addresses,
+               std::span<const std::uint64_t> random_keys, Listener& listener);
 
   /// A host's frame reaches its card at `time`, which no advance() has reached.
   void arrive(unsigned station, std::int64_t time, std::span<const std::byte> frame);

@@ -7,34 +7,33 @@
 
 namespace orrery::lab {
 
-RadioLp::RadioLp(const Lab& lab, NodeId id) : lab_(lab), id_(id) {}
-
-void RadioLp::start(Context& context) {
-  for (const Port& port : node().ports) ports_.emplace_back(port.wire, context.random().next());
-  channel_.emplace(node().radio, station_addresses(node()), context.random().next(),
-                   static_cast<RadioChannel::Listener&>(*this));
-}
+RadioLp::RadioLp(const Lab& lab, NodeId id)
+    : lab_(lab),
+      id_(id),
+      ports_(lab.outgoing_of(id)),
+      channel_(node().radio, station_addresses(lab.topology(), node()),
+               lab.random_keys_of_ports(id, "station"), *this) {}
 
 void RadioLp::handle(Context& context, const Wake&) {
   context_ = &context;
   wake_.rang();
   const std::int64_t until = context.now().ticks() + lab_.window_ns(id_);
-  channel_->advance(std::min(until, context.horizon().ticks()));
-  wake_.set(context, channel_->next());
+  channel_.advance(std::min(until, context.horizon().ticks()));
+  wake_.set(context, channel_.next());
 }
 
 void RadioLp::handle(Context& context, const Arrival& arrival, std::span<const std::byte> frame) {
   const std::int64_t at = context.now().ticks() + arrival.wait_ns;
   if (at >= context.horizon().ticks()) return;
-  channel_->arrive(arrival.port, at, frame);
-  wake_.set(context, channel_->next());
+  channel_.arrive(arrival.port, at, frame);
+  wake_.set(context, channel_.next());
 }
 
 void RadioLp::finish(FinalContext& context) {
   const std::int64_t end = context.now().ticks();
-  channel_->finish(end);
+  channel_.finish(end);
   for (std::uint32_t i = 0; i < node().ports.size(); ++i) {
-    const RadioChannel::Counts& counts = channel_->counts(i);
+    const RadioChannel::Counts& counts = channel_.counts(i);
     const Place place = node().radio.tracks[i].at(end);
     const auto seconds = [](std::int64_t ns) { return Duration::from_ticks(ns).to_seconds(); };
     context.emit(lab_.stations, id_, host_of(i), place.x, place.y, counts.attempts, counts.failed,

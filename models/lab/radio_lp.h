@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,7 +22,6 @@ class RadioLp final : public LogicalProcess<RadioLp, Wake, Arrival>,
  public:
   RadioLp(const Lab& lab, NodeId id);
 
-  void start(Context& context) override;
   void handle(Context& context, const Wake&);
   void handle(Context& context, const Arrival& arrival, std::span<const std::byte> frame);
   void finish(FinalContext& context) override;
@@ -40,7 +38,7 @@ class RadioLp final : public LogicalProcess<RadioLp, Wake, Arrival>,
   const NodeId id_;
   Context* context_ = nullptr;  ///< of the current event
   std::vector<Outgoing> ports_;
-  std::optional<RadioChannel> channel_;
+  RadioChannel channel_;
   WakeTimer wake_;
 };
 

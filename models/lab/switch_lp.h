@@ -16,13 +16,15 @@ namespace orrery::lab {
 
 class SwitchLp final : public LogicalProcess<SwitchLp, Arrival> {
  public:
-  SwitchLp(const Lab& lab, const Switch& description) : lab_(lab), description_(description) {}
-  void start(Context& context) override;
+  SwitchLp(const Lab& lab, NodeId id)
+      : lab_(lab),
+        latency_ns_(lab.topology().switch_of(id).latency_ns),
+        ports_(lab.outgoing_of(id)) {}
   void handle(Context& context, const Arrival& arrival, std::span<const std::byte> frame);
 
  private:
   const Lab& lab_;
-  const Switch& description_;
+  const std::int64_t latency_ns_;
   std::vector<Outgoing> ports_;
   SwitchTable table_;
 };

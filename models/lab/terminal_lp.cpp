@@ -63,7 +63,7 @@ TerminalLp::~TerminalLp() = default;
 void TerminalLp::start(Context& context) {
   const Node& node = *lab_.topology().terminal;
   if (!node.ports.empty()) {
-    port_.emplace(node.ports[0].wire, context.random().next());
+    port_ = lab_.outgoing_of(static_cast<NodeId>(context.self())).front();
     raw_ = std::make_unique<RawMode>();
     // The host's shell exists only when the host has started.
     context.schedule(context.self(), Duration::milliseconds(500), Look{});

@@ -22,8 +22,11 @@ constexpr std::array kRateUnits{Unit{"bit/s", 1}, Unit{"kbit/s", 1e3}, Unit{"Mbi
                                 Unit{"Gbit/s", 1e9}};
 constexpr std::array kFrequencyUnits{Unit{"Hz", 1}, Unit{"kHz", 1e3}, Unit{"MHz", 1e6},
                                      Unit{"GHz", 1e9}};
+/// In parts of 10^12.
+constexpr std::array kDriftUnits{Unit{"ppm", 1e6}, Unit{"ppb", 1e3}};
 constexpr double kLargest = 9e18;
 
+/// A quantity with its sign.
 template <class Units>
 std::optional<std::int64_t> parse(std::string_view text, const Units& units) {
   double number = 0;
@@ -32,7 +35,7 @@ std::optional<std::int64_t> parse(std::string_view text, const Units& units) {
   std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
   unit.remove_prefix(std::min(unit.find_first_not_of(' '), unit.size()));
   for (const Unit& one : units)
-    if (one.name == unit && number >= 0 && number * one.factor < kLargest)
+    if (one.name == unit && std::abs(number * one.factor) < kLargest)
       return std::llround(number * one.factor);
   return std::nullopt;
 }
@@ -69,7 +72,8 @@ toml::table parse_file(const std::string& path) {
 }  // namespace
 
 std::optional<std::int64_t> parse_time(std::string_view text) {
-  return parse(text, kTimeUnits);
+  const auto time = parse(text, kTimeUnits);
+  return time && *time >= 0 ? time : std::nullopt;
 }
 
 TomlTable::TomlTable(const std::string& path)
@@ -218,27 +222,43 @@ double TomlTable::probability(std::string_view key, double otherwise) const {
 }
 
 template <class Units>
-std::int64_t TomlTable::quantity(std::string_view key, const Units& units,
+std::int64_t TomlTable::quantity(std::string_view key, const Units& units, Sign sign,
                                  std::int64_t otherwise) const {
   if (!has(key)) return otherwise;
   const auto value = parse(text(key), units);
-  if (value) return *value;
-  fail_at(key, quoted(key) + " is a number with a unit, \"10 " +
-                   std::string(units[units.size() - 2].name) + "\"; there are " +
-                   list(units, [](const Unit& one) { return one.name; }));
+  if (value && (*value >= 0 || sign == Sign::any)) return *value;
+  const std::string minus = sign == Sign::any ? "-" : "";
+  const std::string_view unit = units[units.size() - 2].name;
+  fail_at(key, quoted(key) + " is a number with a unit, \"" + minus + "10 " + std::string(unit) +
+                   "\"; there are " + list(units, [](const Unit& one) { return one.name; }));
 }
 
 std::int64_t TomlTable::time(std::string_view key, std::int64_t otherwise) const {
-  return quantity(key, kTimeUnits, otherwise);
+  return quantity(key, kTimeUnits, Sign::none, otherwise);
+}
+
+std::int64_t TomlTable::signed_time(std::string_view key) const {
+  return quantity(key, kTimeUnits, Sign::any, 0);
+}
+
+std::int64_t TomlTable::drift(std::string_view key) const {
+  return quantity(key, kDriftUnits, Sign::any, 0);
 }
 
 std::int64_t TomlTable::frequency(std::string_view key) const {
-  return quantity(key, kFrequencyUnits, 0);
+  return quantity(key, kFrequencyUnits, Sign::none, 0);
 }
 
 std::uint64_t TomlTable::rate(std::string_view key, std::uint64_t otherwise) const {
   return static_cast<std::uint64_t>(
-      quantity(key, kRateUnits, static_cast<std::int64_t>(otherwise)));
+      quantity(key, kRateUnits, Sign::none, static_cast<std::int64_t>(otherwise)));
+}
+
+std::optional<TomlTable> TomlTable::table(std::string_view key) const {
+  const toml::node* const found = find(key);
+  if (found == nullptr) return std::nullopt;
+  if (!found->is_table()) fail(*found, quoted(key) + " is a table, { key = \"value\" }");
+  return TomlTable(*path_, *found->as_table(), index_);
 }
 
 std::size_t TomlTable::choice(std::string_view key, std::span<const std::string_view> words) const {

@@ -67,6 +67,10 @@ class TomlTable {
   std::int64_t time(std::string_view key, std::int64_t otherwise) const;
   /// "8 MHz", in hertz.
   std::int64_t frequency(std::string_view key) const;
+  /// "-10 ms", in nanoseconds; 0 by default.
+  std::int64_t signed_time(std::string_view key) const;
+  /// "-20 ppm", in parts of 10^12; 0 by default.
+  std::int64_t drift(std::string_view key) const;
   /// "10 Mbit/s".
   std::uint64_t rate(std::string_view key, std::uint64_t otherwise) const;
   /// The index of the value among `words`.
@@ -77,6 +81,9 @@ class TomlTable {
   /// The absolute path of the file or folder `name`, a part of the value of `key`. `name` is
   /// relative to the TOML file.
   std::filesystem::path existing_file(std::string_view key, const std::string& name) const;
+
+  /// The table in braces that is the value of `key`.
+  std::optional<TomlTable> table(std::string_view key) const;
 
   /// The same table, but of a value that is a list of two, only the element `which`.
   TomlTable side(std::size_t which) const {
@@ -96,8 +103,10 @@ class TomlTable {
   const toml::array* tables(std::string_view key) const;
   const toml::node* find(std::string_view key) const;
   std::string with_index(const std::string& text) const;
+  enum class Sign : std::uint8_t { none, any };
   template <class Units>
-  std::int64_t quantity(std::string_view key, const Units& units, std::int64_t otherwise) const;
+  std::int64_t quantity(std::string_view key, const Units& units, Sign sign,
+                        std::int64_t otherwise) const;
 
   const std::string* path_;
   std::shared_ptr<const toml::table> file_;  ///< set only in the file's top-level table

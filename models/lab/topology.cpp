@@ -2,13 +2,16 @@
 #include "topology.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "at_time.h"
+#include "device_address.h"
 #include "toml_table.h"
 
 namespace orrery::lab {
@@ -67,13 +70,27 @@ struct Kind {
   void (*read)(const TomlTable& table, Host& host);
 };
 constexpr Kind kKinds[] = {{"uml", kUmlKeys, read_uml_host}, {"qemu", kQemuKeys, read_qemu_host}};
-constexpr std::string_view kHostKeys[] = {"name", "machine", "on_exit"};
+constexpr std::string_view kHostKeys[] = {"name", "machine", "on_exit", "clock"};
 
 std::string read_user(const TomlTable& table) {
   std::string name = table.text("user", "");
   if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") != std::string::npos)
     table.fail_at("user", "a user's name has small letters, digits, '_' and '-'");
   return name;
+}
+
+void read_clock(const TomlTable& table, Host& host) {
+  const auto clock = table.table("clock");
+  if (!clock) return;
+  clock->allow({"drift", "offset"});
+  const std::int64_t drift = clock->drift("drift");
+  if (std::abs(drift) > HostClock::kMostDrift)
+    clock->fail_at("drift", "'drift' is from -100000 ppm to 100000 ppm");
+  constexpr std::int64_t kMostOffset = 1'000'000'000'000'000'000;
+  host.clock = HostClock(drift);
+  host.clock_offset_ns = clock->signed_time("offset");
+  if (std::abs(host.clock_offset_ns) > kMostOffset)
+    clock->fail_at("offset", "'offset' is from -1000000000 s to 1000000000 s");
 }
 
 /// Refuses keys of other kinds by name.
@@ -149,6 +166,13 @@ class Reader {
   }
   RadioNode& radio(NodeId id) { return topology_.radios[topology_.radio_number(id)]; }
 
+  void refuse_equal_addresses(const TomlTable& table, const std::string& name) {
+    const auto [other, is_new] = hosts_by_address_.try_emplace(device_address(name, 0), name);
+    if (!is_new)
+      table.fail_at("name", "the names '" + other->second + "' and '" + name +
+                                "' give their hosts the same Ethernet address: change one");
+  }
+
   void add_host(const TomlTable& table) {
     std::vector<std::string_view> names;
     for (const Kind& kind : kKinds) names.push_back(kind.name);
@@ -157,7 +181,9 @@ class Reader {
     const Kind& kind = kKinds[static_cast<std::size_t>(host.machine)];
     allow_keys_of(kind, table);
     host.name = name_of_new(table);
+    refuse_equal_addresses(table, host.name);
     host.may_end = table.choice("on_exit", {"fail", "continue"}) == 1;
+    read_clock(table, host);
     kind.read(table, host);
     topology_.hosts.push_back(std::move(host));
   }
@@ -448,6 +474,7 @@ class Reader {
 
   const TomlTable file_;
   Topology topology_;
+  std::map<DeviceAddress, std::string> hosts_by_address_;  ///< names by the first address
   std::vector<std::pair<End, End>> links_;
   std::vector<Change> changes_;
   std::vector<RadioChange> radio_changes_;

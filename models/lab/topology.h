@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "guest.h"
+#include "host_clock.h"
 #include "qemu/qemu_host.h"
 #include "radio.h"
 #include "uml/uml_host.h"
@@ -75,16 +77,22 @@ struct Host : Node {
     std::string user = {};  ///< user on the host; "": its root
   };
   MachineKind machine = MachineKind::uml;
-  UmlHost uml;                     ///< of a host of this kind
-  QemuHost qemu;                   ///< of a host of this kind
-  unsigned memory_megabytes = 32;  ///< the most that it uses
-  std::vector<std::string> setup;  ///< commands before any program
+  UmlHost uml;    ///< of a host of this kind
+  QemuHost qemu;  ///< of a host of this kind
+  HostClock clock;
+  std::int64_t clock_offset_ns = 0;  ///< how much later its date is at the start
+  unsigned memory_megabytes = 32;    ///< the most that it uses
+  std::vector<std::string> setup;    ///< commands before any program
   std::vector<Program> programs;
   std::map<std::string, std::filesystem::path> files;  ///< source files by their paths on the host
   std::int64_t crash_ns = kNever;
   bool has_shell = false;  ///< at its last port
+  bool may_end = false;    ///< the run goes on if this host fails
+
   bool has_linux() const { return machine == MachineKind::uml || qemu.has_linux(); }
-  bool may_end = false;  ///< the run goes on if this host fails
+  bool has_own_clock() const { return clock.drifts() || clock_offset_ns != 0; }
+  /// The date that the host's clock shows at the start, in nanoseconds of Unix time.
+  std::int64_t start_of_day_ns() const { return kStartOfDayS * 1'000'000'000 + clock_offset_ns; }
 };
 
 struct Switch : Node {
@@ -110,10 +118,11 @@ struct Topology {
   bool is_terminal(NodeId id) const { return id == first_radio() + radios.size(); }
   /// Index in `radios`.
   std::size_t radio_number(NodeId id) const { return id - first_radio(); }
+  const Switch& switch_of(NodeId id) const { return switches[id - hosts.size()]; }
   const RadioNode& radio(NodeId id) const { return radios[radio_number(id)]; }
   const Node& node(NodeId id) const {
     if (is_host(id)) return hosts[id];
-    if (id < first_radio()) return switches[id - hosts.size()];
+    if (id < first_radio()) return switch_of(id);
     return is_terminal(id) ? *terminal : radio(id);
   }
   /// Adds a terminal with a shell on `host`. nullptr: the terminal only sets the pace of the run.

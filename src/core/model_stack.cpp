@@ -47,7 +47,13 @@ bool is_overrun() {
 
 void heed(const void* caller) {
   if (is_overrun()) leave_reserve();
-  if (model_calls.on_look != nullptr) model_calls.on_look(caller);
+  if (model_calls.on_look != nullptr) {
+    model_calls.on_look(caller);
+  } else {
+    // Another thread has asked just after this thread stopped looking. A request that stays would
+    // cost a call of this function each time that platform code returns.
+    memory::end_attention(memory::kLook);
+  }
 }
 
 /// Unlocks a stream that the thread was writing to when it was dropped. glibc stores the owner of a

@@ -292,7 +292,7 @@ class LabCalendar : public ::testing::Test {
   }
   static constexpr std::size_t kFreeUntil = 8, kNow = 16, kRunning = 24, kOfGuest = 4096 + 128;
 
-  Calendar calendar_;
+  Calendar calendar_{1'700'000'000'000'000'000};
   Channel guest_;
   std::vector<File> files_;
   std::byte* page_ = nullptr;

@@ -182,7 +182,8 @@ class Air final : public RadioChannel::Listener {
   };
 
   explicit Air(Radio radio, std::uint64_t seed = 1)
-      : radio_(std::move(radio)), channel_(radio_, addresses(radio_.stations()), seed, *this) {}
+      : radio_(std::move(radio)),
+        channel_(radio_, addresses(radio_.stations()), keys(radio_.stations(), seed), *this) {}
 
   void send(unsigned from, std::int64_t time, const Address& to, std::size_t payload) {
     std::vector<std::byte> frame;
@@ -204,6 +205,11 @@ class Air final : public RadioChannel::Listener {
   static std::vector<Address> addresses(std::size_t stations) {
     std::vector<Address> all;
     for (unsigned i = 0; i < stations; ++i) all.push_back(address_of(i));
+    return all;
+  }
+  static std::vector<std::uint64_t> keys(std::size_t stations, std::uint64_t seed) {
+    std::vector<std::uint64_t> all;
+    for (std::uint64_t i = 0; i < stations; ++i) all.push_back(seed << 32 | i);
     return all;
   }
   void received(unsigned station, std::int64_t time, std::span<const std::byte> frame) override {

@@ -11,6 +11,7 @@ import contextlib
 import csv
 import hashlib
 import json
+import math
 import os
 import re
 import shutil
@@ -22,11 +23,12 @@ import sys
 import tempfile
 import time
 import unittest
+from fractions import Fraction
 from pathlib import Path
 
 ORRERY, OLSRD, MODELS = os.environ["ORRERY"], os.environ["OLSRD"], Path(os.environ["MODELS"])
 sys.path.insert(0, str(MODELS / "lab"))
-from captures import frames  # noqa: E402
+from captures import device_address, frames  # noqa: E402
 
 KERNEL = Path(os.environ["LAB_KERNEL"])
 
@@ -312,8 +314,13 @@ rate = "20 Mbit/s"
 jitter = "200us"
 loss = 0.02
 """)
+        drifting = self.folder / "drifting.toml"
+        drifting.write_text(busy.read_text()
+                            .replace('name = "a"', 'name = "a"\nclock = { drift = "-99999 ppm" }')
+                            .replace('name = "b"', 'name = "b"\nclock = { drift = "7.3 ppm" }'))
         for topology, windows in ((MODELS / "lab/topologies/three-hosts.toml", ("1s", "1ms", "1us")),
-                                  (busy, ("1s", "1ms", "77us", "5us"))):
+                                  (busy, ("1s", "1ms", "77us", "5us")),
+                                  (drifting, ("1s", "1ms", "77us", "5us"))):
             said = set()
             for window in windows:
                 folder = f"{topology.stem}-{window}"
@@ -324,6 +331,131 @@ loss = 0.02
                 said.add((str(self.fingerprint(done)), left))
             self.assertEqual(len(said), 1, topology)
         self.assertIn("TCP 200000", self.console("b", "busy-5us"))
+
+    def test_clocks_drift_exactly(self):
+        """Times at which frames arrive, by the captures and by the clock of the host. They differ by
+        the drift and the offset, rounded up to a nanosecond and then down to a reading's 256 ns."""
+        (self.folder / "stamp.py").write_text("""
+import socket, time
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+udp.setsockopt(socket.SOL_SOCKET, 35, 1)  # SO_TIMESTAMPNS
+udp.bind(("", 5000))
+for _ in range(5):
+    data, (stamp, *_), _, peer = udp.recvmsg(100, 100)
+    seconds, ns = (int.from_bytes(stamp[2][i:i + 8], "little") for i in (0, 8))
+    print("STAMP", data.decode(), seconds * 10**9 + ns, flush=True)
+    udp.sendto(str(time.time_ns()).encode(), peer)
+""")
+        (self.folder / "ask.py").write_text("""
+import socket, time
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(5):
+    udp.sendto(str(i).encode(), ("10.0.0.2", 5000))
+    time.sleep(0.7)
+""")
+        topology = self.folder / "clocks.toml"
+        for drift, offset in (("123.456 ppm", -3_000_000), ("-99999.9 ppm", 10**9), ("1 ppb", 0)):
+            topology.write_text(f"""
+[[host]]
+name = "a"
+memory = 64
+files = {{ "/root/ask.py" = "ask.py" }}
+clock = {{ drift = "-100000 ppm" }}
+[[host.program]]
+at = "1s"
+command = "python3 /root/ask.py"
+[[host]]
+name = "b"
+memory = 64
+clock = {{ drift = "{drift}", offset = "{offset} ns" }}
+files = {{ "/root/stamp.py" = "stamp.py" }}
+[[host.program]]
+command = "python3 /root/stamp.py"
+[[link]]
+between = ["a", "b"]
+addresses = ["10.0.0.1/24", "10.0.0.2/24"]
+delay = "10ms"
+""")
+            self.fingerprint(self.run_lab(topology))
+            number, unit = drift.split()
+            rate = 1 + Fraction(number) / {"ppm": 10**6, "ppb": 10**9}[unit]
+            udp = {frame[42:]: at for at, frame in frames(self.folder / "hosts/b/eth0.pcap")
+                   if frame[12:14] == b"\x08\x00" and frame[23] == 17}
+            stamps = re.findall(r"^STAMP (\d) (\d+)$", self.console("b"), re.MULTILINE)
+            self.assertEqual([number for number, _ in stamps], list("01234"))
+            start = 1_700_000_000 * 10**9 + offset
+            for number, stamp in stamps:
+                arrived = next(at for data, at in udp.items() if data.rstrip(b"\0") == number.encode())
+                self.assertEqual(int(stamp) - start, math.ceil(arrived * rate) // 256 * 256)
+            replies = {int(data): at for data, at in udp.items() if len(data.rstrip(b"\0")) == 19}
+            self.assertEqual(len(replies), 5)
+            for said, left in replies.items():
+                self.assertGreaterEqual(left, (said - start) / rate)
+                self.assertLess(left, (said - start) / rate + 1000)
+        # The program of a began at 1 s by the clock of a, which shows 0.9 s in a second.
+        first = min(at for at, frame in frames(self.folder / "hosts/a/eth0.pcap") if frame[23] == 17)
+        self.assertGreater(first * 0.9, 10**9)
+        self.assertLess(first * 0.9, 1.3 * 10**9)
+
+    def test_a_host_that_nobody_talks_to_changes_nothing(self):
+        """What is random has its name, not its number: losses, jitter, the air, and the hosts."""
+        others = """
+[[host]]
+name = "x"
+[[host.program]]
+command = "echo $$ $RANDOM; head -c 8 /dev/urandom | od -x; ping -q -s 8 -i 0.02 -w 3 10.0.0.2"
+[[host]]
+name = "y"
+[[host.program]]
+command = "ping -q -s 8 -i 0.02 -w 3 10.0.1.3"
+[[host]]
+name = "z"
+[[switch]]
+name = "s"
+[[radio]]
+name = "air"
+layout = "line"
+fading = "rayleigh"
+LINK[[link]]
+between = ["x", "s"]
+addresses = ["10.0.0.1/24", ""]
+delay = "1ms"
+jitter = "100us"
+loss = 0.1
+corruption = 0.1
+[[link]]
+between = ["s", "y"]
+addresses = ["", "10.0.0.2/24"]
+delay = "1ms"
+jitter = "100us"
+[[station]]
+host = "y"
+radio = "air"
+address = "10.0.1.2/24"
+[[station]]
+host = "z"
+radio = "air"
+address = "10.0.1.3/24"
+"""
+        new = '[[host]]\nname = "new"\nipv6 = false\n'
+        link = '[[link]]\nbetween = ["new", "s"]\ndelay = "5ms"\n'
+        found = set()
+        for name, text in (("without", others.replace("LINK", "")),
+                           ("alone", new + others.replace("LINK", "")),
+                           ("linked", new + others.replace("LINK", link))):
+            topology = self.folder / f"{name}.toml"
+            topology.write_text(text)
+            self.fingerprint(self.run_lab(topology, "--until", "5s", folder=name))
+            left = [path.read_bytes() for host in "xyz"
+                    for path in sorted((self.folder / name / host).glob("*"))
+                    if path.name == "console" or path.suffix == ".pcap"]
+            self.assertEqual(len(left), 3 + 4)
+            found.add(b"".join(left))
+        self.assertEqual(len(found), 1)
+        self.assertRegex(self.console("x", "linked"), "[1-9]% packet loss")
+        another = self.run_lab(topology, "--until", "5s", "--seed", "2", folder="another")
+        self.fingerprint(another)
+        self.assertNotEqual(self.console("x", "another"), self.console("x", "linked"))
 
     def test_how_far_hosts_are_apart(self):
         """Two hosts of which each has something to do in each window, of 5 ms."""
@@ -1230,6 +1362,33 @@ class Daily(Case):
         self.assertEqual(re.findall("(?m)^lacks .*$", console), [])
         self.assertEqual(re.findall("(?m)^has (.*)$", console), list(tried))
 
+    @unittest.skipUnless(shutil.which("chronyd", path="/usr/sbin:/usr/bin"),
+                         "there is no chronyd (package chrony)")
+    def test_chronyd_corrects_a_clock(self):
+        """The drift, and all of the offset but half of the difference between the two ways."""
+        ready = (MODELS / "lab/topologies/clocks.toml").read_text().replace(
+            "../programs", str(MODELS / "lab/programs"))
+        topology = self.folder / "clocks.toml"
+        topology.write_text(ready)
+        fingerprints = {str(self.fingerprint(self.run_lab(topology, "--until", "40s", *words)))
+                        for words in ([], ["window=1ms", "--engine", "conservative", "--workers", "2"])}
+        self.assertEqual(len(fingerprints), 1)
+        fast = [int(frame[42:]) - 1_700_000_000 * 10**9 - at
+                for at, frame in frames(self.folder / "hosts/client/eth0.pcap")
+                if frame[12:14] == b"\x08\x00" and frame[23] == 17 and frame[36:38] == b"\0\x09"]
+        at_2_s, at_8_s = fast[8], fast[32]  # four packets a second
+        self.assertAlmostEqual((at_8_s - at_2_s) / 6.0, 50_000, delta=100)
+        for one in fast[-20:]:
+            self.assertAlmostEqual(one, 10_000_000, delta=1_000)
+        # The client's clock is the server's, and chronyd only measures: it sees 10 ms, again and again.
+        topology.write_text(re.sub("(?m)^clock = .*$", "", ready).replace("iburst'", "noselect'"))
+        self.fingerprint(self.run_lab(topology, "--until", "40s"))
+        rows = [line.split() for line in (self.folder / "hosts/client/out/measurements.log")
+                .read_text().splitlines()]
+        measured = [row[11] for row in rows if "10.0.0.1" in row]
+        self.assertGreater(len(measured), 10)
+        self.assertEqual(set(measured), {"1.000e-02"})
+
     def test_long_frames_pass_where_the_link_takes_them(self):
         path = self.folder / "long.toml"
         path.write_text("""
@@ -1254,7 +1413,7 @@ ip link add link eth0.5 name twice type vlan id 6
 ip link set eth0.5 up
 ip link set twice up
 ip address add 10.0.6.1/24 dev twice
-ip neighbour add 10.0.6.2 lladdr 02:00:00:00:00:00 dev twice
+ip neighbour add 10.0.6.2 lladdr ADDRESS_OF_A dev twice
 ping -q -c 1 -W 1 -s 1472 -M do 10.0.6.2 | grep received\"\"\"
 [[switch]]
 name = "s"
@@ -1272,7 +1431,7 @@ delay = "1ms"
 between = ["c", "s"]
 addresses = ["10.0.0.3/24", ""]
 delay = "1ms"
-""")
+""".replace("ADDRESS_OF_A", device_address("a").hex(":")))
         said = set()
         for engine in (["sequential"], ["conservative", "--workers", "2"]):
             done = self.run_lab(path, "--until", "4s", "--out", str(self.folder / "report"), "--force",

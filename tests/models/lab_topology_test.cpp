@@ -75,6 +75,42 @@ rate = "1.5 Mbit/s"
   EXPECT_TRUE(a.ports[0].wire.tells_carrier);
 }
 
+TEST(LabTopology, ClocksDriftAndHaveAnOffset) {
+  const Topology topology = read(R"(
+[[host]]
+name = "a"
+clock = { drift = "-20.5 ppm", offset = "-3 ms" }
+[[host]]
+name = "b"
+clock = { drift = "1ppb" }
+[[host]]
+name = "c"
+)");
+  const Host &a = topology.hosts[0], &b = topology.hosts[1], &c = topology.hosts[2];
+  EXPECT_EQ(a.clock.to_host(1'000'000'000), 999'979'500);
+  EXPECT_EQ(a.start_of_day_ns(), 1'699'999'999'997'000'000);
+  EXPECT_EQ(b.clock.to_host(1'000'000'000), 1'000'000'001);
+  EXPECT_EQ(b.start_of_day_ns(), 1'700'000'000'000'000'000);
+  EXPECT_TRUE(a.has_own_clock() && b.has_own_clock());
+  EXPECT_FALSE(c.has_own_clock());
+  const auto of_clock = [](const std::string& clock) {
+    return refusal("[[host]]\nname='a'\nclock=" + clock + "\n");
+  };
+  EXPECT_EQ(of_clock("'20 ppm'"), ":3: 'clock' is a table, { key = \"value\" }");
+  EXPECT_EQ(of_clock("{drift='20'}"),
+            ":3: 'drift' is a number with a unit, \"-10 ppm\"; there are ppm, ppb");
+  EXPECT_EQ(of_clock("{drift='20 ms'}"),
+            ":3: 'drift' is a number with a unit, \"-10 ppm\"; there are ppm, ppb");
+  EXPECT_EQ(of_clock("{drift='100000.1 ppm'}"), ":3: 'drift' is from -100000 ppm to 100000 ppm");
+  EXPECT_EQ(of_clock("{drift='-100000 ppm'}"), "accepted");
+  EXPECT_EQ(of_clock("{offset='3'}"),
+            ":3: 'offset' is a number with a unit, \"-10 s\"; there are ns, us, ms, s, min");
+  EXPECT_EQ(of_clock("{offset='-1000000001 s'}"),
+            ":3: 'offset' is from -1000000000 s to 1000000000 s");
+  EXPECT_EQ(of_clock("{skew='1 ppm'}"), ":3: there is no key 'skew' here; there are drift, offset");
+  EXPECT_NE(refusal("[[host]]\nname='a'\nsystem_call='-1 us'\n"), "accepted");
+}
+
 TEST(LabTopology, RepeatsTables) {
   const Topology topology = read(R"(
 [[host]]
@@ -299,11 +335,15 @@ TEST(LabTopology, RefusesByLineAndKey) {
   EXPECT_EQ(refusal("[[host]]\nname='a b'\n"),
             ":1: the name 'a b' has something else than letters, digits and '-'");
   EXPECT_EQ(refusal("[[host]]\nname='a'\n[[host]]\nname='a'\n"), ":3: there are two nodes 'a'");
+  EXPECT_EQ(
+      refusal("[[host]]\nname='node11796'\n[[host]]\nname='host-19540'\n"),
+      ":4: the names 'node11796' and 'host-19540' give their hosts the same Ethernet address: "
+      "change one");
   EXPECT_EQ(refusal("[[host]]\nname='a'\nmemory=8\n"),
             ":3: 'memory' is a whole number from 16 to 4096");
   EXPECT_EQ(refusal("[[host]]\nname='a'\nmemroy=64\n"),
-            ":3: there is no key 'memroy' here; there are name, machine, on_exit, memory, "
-            "system_call, packet, setup, program, files, root, ipv6");
+            ":3: there is no key 'memroy' here; there are name, machine, on_exit, clock, "
+            "memory, system_call, packet, setup, program, files, root, ipv6");
   EXPECT_EQ(refusal("[[host]]\nname='a'\nmachine='pdp11'\n"), ":3: 'machine' is one of uml, qemu");
   EXPECT_EQ(refusal(kTwo + "[[link]]\nbetween=['a','c']\ndelay='1ms'\n"),
             ":5: there is no host, switch or radio 'c'");

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "qemu_machine.h"
 
+#include <array>
 #include <chrono>
+#include <ctime>
 #include <vector>
 
 #include <fmt/format.h>
@@ -21,6 +23,15 @@ constexpr unsigned kTranslatedMegabytes = 32;
 ControlGroups::Limits limits_of(const Host& host) {
   return {std::uint64_t{host.memory_megabytes + kTranslatedMegabytes + kOutMegabytes + 64} << 20,
           32};
+}
+
+/// The date at the host's start. QEMU's clock has whole seconds.
+std::string date_of(const Host& host) {
+  const auto seconds = static_cast<std::time_t>(host.start_of_day_ns() / 1'000'000'000);
+  std::tm date{};
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &date));
+  return text.data();
 }
 
 /// A machine for an image without an operating system.
@@ -66,19 +77,19 @@ std::vector<std::string> q35_of(std::uint64_t seed, std::uintmax_t disk_bytes) {
           "nvdimm,memdev=root,unarmed=on"};
 }
 
-std::string card_of(const QemuHost& qemu, NodeId id, unsigned number) {
+std::string card_of(const Host& host, unsigned number) {
   constexpr unsigned kFirstSlot = 8;
   const std::string place =
-      qemu.has_linux()
+      host.qemu.has_linux()
           ? fmt::format("virtio-net-pci,addr={:#x},ioeventfd=off,romfile=", kFirstSlot + number)
           : fmt::format("virtio-net-device,bus=virtio-mmio-bus.{}", number);
   return fmt::format("{},netdev=orrery{},mac={:02x},tx=timer,x-txtimer=0", place, number,
-                     fmt::join(device_address(id, number), ":"));
+                     fmt::join(device_address(host.name, number), ":"));
 }
 
 /// Nothing here may depend on the machine, its clock or other threads. Cards send by a timer of the
 /// virtual clock, at once.
-std::vector<std::string> arguments_of(const Host& host, NodeId id, std::uint64_t seed,
+std::vector<std::string> arguments_of(const Host& host, std::uint64_t seed,
                                       std::uintmax_t disk_bytes) {
   const QemuHost& qemu = host.qemu;
   std::vector<std::string> words = {
@@ -92,7 +103,7 @@ std::vector<std::string> arguments_of(const Host& host, NodeId id, std::uint64_t
       "-icount",
       fmt::format("speed={},sleep=off", qemu.instructions_per_s),
       "-rtc",
-      "base=2023-11-14T22:13:20,clock=vm",
+      "base=" + date_of(host) + ",clock=vm",
       "-seed",
       std::to_string(seed & 0x7fff'ffff),
       "-nodefaults",
@@ -108,7 +119,7 @@ std::vector<std::string> arguments_of(const Host& host, NodeId id, std::uint64_t
   const auto machine = qemu.has_linux() ? q35_of(seed, disk_bytes) : virt_of(qemu);
   words.insert(words.end(), machine.begin(), machine.end());
   for (unsigned i = 0; i < host.ports.size(); ++i)
-    words.insert(words.end(), {"-device", card_of(qemu, id, i)});
+    words.insert(words.end(), {"-device", card_of(host, i)});
   return words;
 }
 
@@ -174,7 +185,7 @@ GuestCommand QemuMachine::command(NodeId id, std::uint64_t seed) const {
   command.enter = program("enter");
   command.program = emulator(host);
   command.arguments = arguments_of(
-      host, id, seed,
+      host, seed,
       host.qemu.has_linux() ? std::filesystem::file_size(command.folder / "guest/root") : 0);
   command.root = command.folder / "nothing";
   command.calls = "qemu";

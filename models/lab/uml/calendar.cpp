@@ -12,7 +12,6 @@
 #include <string>
 #include <system_error>
 
-#include "../guest.h"
 #include "../guest_error.h"
 #include "kernel/lab_shared.h"
 
@@ -58,7 +57,7 @@ struct Calendar::Page {
   lab_shared shared;
 };
 
-Calendar::Calendar() {
+Calendar::Calendar(std::int64_t start_of_day_ns) : start_of_day_ns_(start_of_day_ns) {
   static_assert(offsetof(Page, clients) == 4096 && offsetof(Page, shared) == LAB_SHARED_OFFSET);
   // The guest gets the file. If the guest could truncate it, reading the page would kill us.
   constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
@@ -123,8 +122,7 @@ void Calendar::receive() {
       advance(message.time);
       return acknowledge(message, 0);
     case kGetTimeOfDay:
-      return acknowledge(
-          message, std::uint64_t{kStartOfDayS} * 1'000'000'000 + static_cast<std::uint64_t>(now()));
+      return acknowledge(message, static_cast<std::uint64_t>(start_of_day_ns_ + now()));
     case kBroadcast:
       return acknowledge(message, 0);  // there are no other clients
     default:

@@ -23,7 +23,8 @@ class Calendar {
  public:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-  Calendar();
+  /// `start_of_day_ns`: the date at the guest's time 0, in nanoseconds of Unix time.
+  explicit Calendar(std::int64_t start_of_day_ns);
   ~Calendar();
   Calendar(const Calendar&) = delete;
   Calendar& operator=(const Calendar&) = delete;
@@ -88,6 +89,7 @@ class Calendar {
   void acknowledge(const Message& message, std::uint64_t time) const;
   void advance(std::uint64_t time);
 
+  const std::int64_t start_of_day_ns_;
   Page* page_ = nullptr;
   File page_file_;
   Channel channel_;

@@ -32,7 +32,7 @@ struct UmlGuest::Port final : NetworkDevice::Port {
 };
 
 UmlGuest::UmlGuest(const UmlSettings& settings, Network& network)
-    : network_(network), timeout_(settings.patience) {
+    : network_(network), calendar_(settings.start_of_day_ns), timeout_(settings.patience) {
   time_ = std::make_unique<Listener>(settings.time_socket());
   for (unsigned i = 0; i < settings.devices.size(); ++i) {
     ports_.push_back(std::make_unique<Port>(*this, i));

@@ -89,12 +89,13 @@ UmlSettings uml_settings(const Host& host, NodeId id, const std::filesystem::pat
   settings.kernel = std::filesystem::absolute(kernel);
   if (host.uml.root) settings.root = *host.uml.root;
   settings.memory_megabytes = host.memory_megabytes;
+  settings.start_of_day_ns = host.start_of_day_ns();
   settings.system_call_ns = host.uml.system_call_ns;
   settings.packet_ns = host.uml.packet_ns;
   settings.ipv6 = host.uml.ipv6;
   for (unsigned i = 0; i < host.ports.size(); ++i)
     settings.devices.push_back(
-        {device_address(id, i), static_cast<std::uint16_t>(host.ports[i].wire.mtu)});
+        {device_address(host.name, i), static_cast<std::uint16_t>(host.ports[i].wire.mtu)});
   return settings;
 }
 

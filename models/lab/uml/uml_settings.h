@@ -11,6 +11,7 @@
 
 #include "../control_groups.h"
 #include "../device_address.h"
+#include "../guest.h"
 #include "../guest_process.h"
 #include "../topology.h"
 
@@ -24,6 +25,7 @@ struct UmlSettings {
   std::filesystem::path root = "/";  ///< files that the guest sees; "/": some of the machine's
   unsigned memory_megabytes = 32;
   std::uint64_t seed = 1;
+  std::int64_t start_of_day_ns = kStartOfDayS * 1'000'000'000;  ///< the date at its start
   std::int64_t system_call_ns = 0, packet_ns = 0;
   std::chrono::milliseconds patience{20'000};  ///< guest_timeout.h
   bool ipv6 = true;

@@ -18,13 +18,24 @@ namespace {
 
 /// Namespaces and libraries whose data a handler may change: these belong to the platform or its
 /// libraries, and are not state of a model.
-constexpr std::array<std::string_view, 6> kPlatformNames = {
-    "orrery::memory::",
-    "orrery::checker::",
-    "orrery::(anonymous namespace)::machine",
-    "orrery::cycles_per_second",
-    "fmt::",
-    "CLI::"};
+constexpr std::array<std::string_view, 6> kPlatformNames = {"orrery::memory::",
+                                                            "orrery::checker::",
+                                                            "orrery::cycles_per_second",
+                                                            "fmt::",
+                                                            "CLI::",
+                                                            "std::"};
+/// In the command, all other data of the platform, too: its other threads, such as the one of the
+/// live page, change it while a handler runs. Models of the command have these namespaces or their
+/// own.
+constexpr std::array<std::string_view, 2> kPlatformNamesOfCommand = {"orrery::", "nlohmann::"};
+constexpr std::array<std::string_view, 3> kModelNamesOfCommand = {
+    "orrery::lab::", "orrery::models::", "orrery::testing::"};
+
+template <std::size_t count>
+bool begins_with_any(std::string_view name, const std::array<std::string_view, count>& beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&](std::string_view one) { return name.starts_with(one); });
+}
 
 constexpr std::uintptr_t kWord = sizeof(std::uint64_t);
 
@@ -86,6 +97,7 @@ DataWatch::DataWatch(const Model& model) {
 void DataWatch::add_segments() {
   Search search{reinterpret_cast<std::uintptr_t>(code_), false, {}};
   dl_iterate_phdr(visit_object, &search);
+  is_command_ = search.is_command;
   for (const Span& span : search.found) {
     // Whole words: segments start and end at words, except for a shorter last variable.
     const std::uintptr_t begin = (span.begin + kWord - 1) / kWord * kWord;
@@ -128,8 +140,9 @@ bool DataWatch::is_platform(const void* address) {
   // "known": pointers to the real functions, in the interposed functions of the C library.
   // Two underscores: data of the compiler and the sanitizers.
   const bool ours = bare.empty() || bare.starts_with("__") || bare.ends_with("::known") ||
-                    std::any_of(kPlatformNames.begin(), kPlatformNames.end(),
-                                [&](auto p) { return bare.starts_with(p); });
+                    begins_with_any(bare, kPlatformNames) ||
+                    (is_command_ && begins_with_any(bare, kPlatformNamesOfCommand) &&
+                     !begins_with_any(bare, kModelNamesOfCommand));
   if (ours) platform_.insert(address);
   return ours;
 }

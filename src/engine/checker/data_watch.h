@@ -52,6 +52,7 @@ class DataWatch {
   bool is_platform(const void* address);
 
   const void* code_;
+  bool is_command_ = false;  ///< the model's code is in the command
   std::size_t bytes_ = 0;
   std::vector<Range> ranges_;
   std::unordered_set<const void*> seen_;      ///< words that changed in a first execution

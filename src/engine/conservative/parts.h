@@ -202,7 +202,7 @@ class Parts {
   const unsigned workers_;
   const bool keeps_to_shares_;  ///< some LPs are called by one thread only
   unsigned count_ = 0;
-  std::vector<std::uint16_t> owners_;  ///< by LP
+  std::vector<std::uint16_t, HugePageAllocator<std::uint16_t>> owners_;  ///< by LP
   EventDepot depot_;
   std::unique_ptr<Part[]> parts_;
   std::vector<Place> places_;

@@ -111,7 +111,7 @@ void Worker::commit(const GvtReport& sum) {
   gvt_ = sum.lowest;
   faults_.set_gvt(gvt_);
   ++statistics_.gvt_rounds;
-  if (faults_.trail.concerns(gvt_)) [[unlikely]]
+  if (faults_.trail.concerns(gvt_.microstep())) [[unlikely]]
     log_.note_steps(gvt_);
   mailbox_.commit_sent_to_ranks(gvt_);
   log_.commit_all(gvt_, mailbox_);

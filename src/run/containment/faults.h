@@ -49,10 +49,10 @@ class LivelockTrail {
  public:
   explicit LivelockTrail(std::uint32_t limit) : from_(limit > kSteps ? limit - kSteps : 1) {}
 
-  /// Whether steps with keys up to this one may have to be noted.
-  bool concerns(const Key& key) const { return key.microstep() >= from_; }
+  /// Whether events with microsteps up to this one may have to be noted.
+  bool concerns(std::uint32_t microstep) const { return microstep >= from_; }
   void note(const Key& key, LpId lp) {
-    if (concerns(key)) [[unlikely]]
+    if (concerns(key.microstep())) [[unlikely]]
       add(key.time(), lp);
   }
   /// Adds the notes of another worker.

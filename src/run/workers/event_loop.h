@@ -214,7 +214,8 @@ class alignas(64) EventLoop {
     const unsigned owner = exchange_.owner(header.receiver);
     if (owner == owner_) [[likely]]
       return set_->events.push(header, payload);
-    pass_on(owner, header, payload);
+    const EventHeader copy(header);
+    pass_on(owner, copy, payload);
   }
   template <class Payload>
   void pass_on(unsigned owner, const EventHeader& header, const Payload& payload) {

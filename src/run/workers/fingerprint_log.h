@@ -21,11 +21,13 @@ class FingerprintLog {
     if (count_ == capacity_) [[unlikely]]
       grow();
     entries_[count_++] = {key, lp, hash_before};
+    highest_microstep_ = std::max(highest_microstep_, key.microstep());
   }
   std::size_t size() const { return count_ - first_; }
   /// Removes the events before `key`, which are final, and notes them in `trail`.
   void forget(const Key& key, LivelockTrail& trail) {
     if (first_ == count_) return;
+    if (entries_[count_ - 1] < key && !trail.concerns(highest_microstep_)) return clear();
     const Entry* const begin = entries_.get() + first_;
     const Entry* const end = entries_.get() + count_;
     const Entry* const kept = std::lower_bound(begin, end, key);
@@ -52,6 +54,11 @@ class FingerprintLog {
   };
   static_assert(sizeof(Entry) == 32);
 
+  void clear() {
+    first_ = count_ = 0;
+    highest_microstep_ = 0;
+  }
+
   [[gnu::noinline]] void grow() {
     const std::size_t capacity = std::max<std::size_t>(64, 2 * capacity_);
     auto entries = std::make_unique<Entry[]>(capacity);
@@ -68,6 +75,7 @@ class FingerprintLog {
 
   std::unique_ptr<Entry[]> entries_;
   std::size_t first_ = 0, count_ = 0, capacity_ = 0;
+  std::uint32_t highest_microstep_ = 0;  ///< of the entries since the last clear()
 };
 
 }  // namespace orrery
