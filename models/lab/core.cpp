@@ -30,7 +30,9 @@ StayOnCore::~StayOnCore() {
 
 void move_to_core(pid_t process, int core) {
   const cpu_set_t there = only(core);
-  for_all_processes(process, [&](pid_t one) { sched_setaffinity(one, sizeof there, &there); });
+  for_all_processes(process, [&](pid_t one) {
+    for (const pid_t thread : threads_of(one)) sched_setaffinity(thread, sizeof there, &there);
+  });
 }
 
 }  // namespace orrery::lab

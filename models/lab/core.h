@@ -26,7 +26,7 @@ class StayOnCore {
   bool bound_ = false;  ///< by this object
 };
 
-/// Moves a process and all processes that it has started to a core.
+/// Moves a process and all processes that it has started to a core, with all their threads.
 void move_to_core(pid_t process, int core);
 
 }  // namespace orrery::lab

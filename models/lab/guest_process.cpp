@@ -42,7 +42,8 @@ std::vector<std::string> words_of(const GuestCommand& command,
                                     std::to_string(command.out_megabytes),
                                     std::to_string(command.file_megabytes),
                                     groups.empty() ? "-" : groups.front(),
-                                    groups.size() < 2 ? "-" : groups.back()};
+                                    groups.size() < 2 ? "-" : groups.back(),
+                                    command.calls};
   words.insert(words.end(), command.arguments.begin(), command.arguments.end());
   return words;
 }

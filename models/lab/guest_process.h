@@ -24,6 +24,7 @@ struct GuestCommand {
   std::filesystem::path program;       ///< which the guest's first process executes
   std::vector<std::string> arguments;  ///< of the program; the first is its name
   std::filesystem::path root = "/";    ///< files that the guest sees; "/": some of the machine's
+  std::string calls = "uml";           ///< which calls of the machine it may use (guest/calls.c)
   std::uint64_t seed = 1;
   unsigned out_megabytes = 64;            ///< limit for files in /out
   unsigned file_megabytes = 256;          ///< limit for each file, the console included

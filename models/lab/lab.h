@@ -32,6 +32,7 @@
 #include "machine.h"
 #include "orrery/orrery.h"
 #include "outgoing.h"
+#include "qemu/qemu_machine.h"
 #include "spread.h"
 #include "topology.h"
 #include "uml/uml_machine.h"
@@ -56,6 +57,7 @@ class Lab final : public Model {
       {.help =
            "where consoles and captures of the hosts lie; what lay there for them is replaced"}};
   UmlParameters uml{*this};
+  QemuParameters qemu{*this};
   Parameter<std::string> shell{
       *this, "shell", "", {.help = "a host: this terminal is a shell there (orrery lab shell)"}};
   Parameter<double> rate{

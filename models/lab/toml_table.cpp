@@ -20,6 +20,8 @@ constexpr std::array kTimeUnits{Unit{"ns", 1}, Unit{"us", 1e3}, Unit{"ms", 1e6},
                                 Unit{"min", 60e9}};
 constexpr std::array kRateUnits{Unit{"bit/s", 1}, Unit{"kbit/s", 1e3}, Unit{"Mbit/s", 1e6},
                                 Unit{"Gbit/s", 1e9}};
+constexpr std::array kFrequencyUnits{Unit{"Hz", 1}, Unit{"kHz", 1e3}, Unit{"MHz", 1e6},
+                                     Unit{"GHz", 1e9}};
 /// In parts of 10^12.
 constexpr std::array kDriftUnits{Unit{"ppm", 1e6}, Unit{"ppb", 1e3}};
 constexpr double kLargest = 9e18;
@@ -241,6 +243,10 @@ std::int64_t TomlTable::signed_time(std::string_view key) const {
 
 std::int64_t TomlTable::drift(std::string_view key) const {
   return quantity(key, kDriftUnits, Sign::any, 0);
+}
+
+std::int64_t TomlTable::frequency(std::string_view key) const {
+  return quantity(key, kFrequencyUnits, Sign::none, 0);
 }
 
 std::uint64_t TomlTable::rate(std::string_view key, std::uint64_t otherwise) const {

@@ -65,6 +65,8 @@ class TomlTable {
   double probability(std::string_view key, double otherwise) const;
   /// "10 ms", in nanoseconds.
   std::int64_t time(std::string_view key, std::int64_t otherwise) const;
+  /// "8 MHz", in hertz.
+  std::int64_t frequency(std::string_view key) const;
   /// "-10 ms", in nanoseconds; 0 by default.
   std::int64_t signed_time(std::string_view key) const;
   /// "-20 ppm", in parts of 10^12; 0 by default.

@@ -69,7 +69,7 @@ struct Kind {
   std::span<const std::string_view> keys;  ///< that a [[host]] of this kind may have
   void (*read)(const TomlTable& table, Host& host);
 };
-constexpr Kind kKinds[] = {{"uml", kUmlKeys, read_uml_host}};
+constexpr Kind kKinds[] = {{"uml", kUmlKeys, read_uml_host}, {"qemu", kQemuKeys, read_qemu_host}};
 constexpr std::string_view kHostKeys[] = {"name", "machine", "on_exit", "clock"};
 
 std::string read_user(const TomlTable& table) {
@@ -413,6 +413,10 @@ class Reader {
     const NodeId id = node(table, table.text("host"));
     if (!topology_.is_host(id)) table.fail_at("host", "only a host has programs, and a crash");
     Host& host = topology_.hosts[id];
+    if (table.has("command") && !host.has_linux())
+      table.fail_at("command",
+                    "host '" + host.name + "' executes no commands: its machine is \"" +
+                        std::string(kKinds[static_cast<std::size_t>(host.machine)].name) + "\"");
     if (table.has("command"))
       host.programs.push_back({at, table.text("command"), read_user(table)});
     if (table.yes_or_no("crash", false)) host.crash_ns = std::min(host.crash_ns, at);

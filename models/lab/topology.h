@@ -18,6 +18,7 @@
 
 #include "guest.h"
 #include "host_clock.h"
+#include "qemu/qemu_host.h"
 #include "radio.h"
 #include "uml/uml_host.h"
 
@@ -66,7 +67,7 @@ struct Node {
 };
 
 /// What a host is: the key `machine`, in the order of the table in topology.cpp.
-enum class MachineKind : std::uint8_t { uml };
+enum class MachineKind : std::uint8_t { uml, qemu };
 
 struct Host : Node {
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
@@ -76,7 +77,8 @@ struct Host : Node {
     std::string user = {};  ///< user on the host; "": its root
   };
   MachineKind machine = MachineKind::uml;
-  UmlHost uml;  ///< of a host of this kind
+  UmlHost uml;    ///< of a host of this kind
+  QemuHost qemu;  ///< of a host of this kind
   HostClock clock;
   std::int64_t clock_offset_ns = 0;  ///< how much later its date is at the start
   unsigned memory_megabytes = 32;    ///< the most that it uses
@@ -87,6 +89,7 @@ struct Host : Node {
   bool has_shell = false;  ///< at its last port
   bool may_end = false;    ///< the run goes on if this host fails
 
+  bool has_linux() const { return machine == MachineKind::uml || qemu.has_linux(); }
   bool has_own_clock() const { return clock.drifts() || clock_offset_ns != 0; }
   /// The date that the host's clock shows at the start, in nanoseconds of Unix time.
   std::int64_t start_of_day_ns() const { return kStartOfDayS * 1'000'000'000 + clock_offset_ns; }

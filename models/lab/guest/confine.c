@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Limits what a compromised guest, its kernel included, can do on the machine. The guest's kernel
- * has no capabilities and cannot get any. The machine's kernel executes only the system calls of an
- * unmodified User Mode Linux for it (seccomp); calls that other arguments would make dangerous are
- * limited to the arguments that User Mode Linux uses. On machines with Landlock, it opens files
+ * has no capabilities and cannot get any. The machine's kernel executes only the system calls that
+ * this kind of guest needs (calls.c; seccomp). On machines with Landlock, it opens files
  * only where it must, and reaches no process and no socket but its own. Each of these measures is a
  * second line behind a root with nothing else in it (root.c) and behind namespaces (enter.c).
  *
@@ -26,9 +25,7 @@
 #include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -104,52 +101,6 @@ static void restrict_files(void)
 
 /* ---- System calls */
 
-/* Allowed with any arguments. */
-static const unsigned int kCalls[] = {
-	/* memory */
-	SYS_brk, SYS_madvise, SYS_memfd_create, SYS_mmap, SYS_mprotect, SYS_mremap, SYS_munmap,
-	/* open files */
-	SYS_close, SYS_dup, SYS_dup2, SYS_fdatasync, SYS_fstat, SYS_fsync, SYS_ftruncate,
-	SYS_getdents64, SYS_lseek, SYS_pread64, SYS_pwrite64, SYS_read, SYS_readv, SYS_write,
-	SYS_writev, SYS_fstatfs,
-	/* files by their names, below folders of hostfs and for the kernel's start */
-	SYS_access, SYS_faccessat, SYS_faccessat2, SYS_fchmodat, SYS_fchownat, SYS_linkat, SYS_lstat,
-	SYS_mkdir, SYS_mkdirat, SYS_mknodat, SYS_newfstatat, SYS_open, SYS_openat, SYS_openat2,
-	SYS_readlink, SYS_readlinkat, SYS_rename, SYS_renameat2, SYS_rmdir, SYS_stat, SYS_statfs,
-	SYS_statx, SYS_symlinkat, SYS_unlink, SYS_unlinkat, SYS_utimensat,
-	/* waiting */
-	SYS_epoll_create, SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_wait, SYS_epoll_pwait, SYS_eventfd2, SYS_poll,
-	SYS_ppoll, SYS_pipe, SYS_pipe2,
-	/* sockets of the laboratory */
-	SYS_connect, SYS_recvfrom, SYS_recvmsg, SYS_sendmsg, SYS_sendto, SYS_shutdown,
-	/* processes and signals */
-	SYS_execve, SYS_exit, SYS_exit_group, SYS_getpgid, SYS_getpgrp, SYS_getpid, SYS_getppid,
-	SYS_gettid, SYS_kill, SYS_ptrace, SYS_restart_syscall, SYS_rt_sigaction, SYS_rt_sigprocmask,
-	SYS_rt_sigreturn, SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_setpgid, SYS_setsid,
-	SYS_sigaltstack, SYS_tgkill, SYS_wait4, SYS_waitid,
-	/* threads and the C library */
-	SYS_arch_prctl, SYS_futex, SYS_getegid, SYS_geteuid, SYS_getgid, SYS_getrandom, SYS_getrlimit,
-	SYS_getuid, SYS_rseq, SYS_sched_yield, SYS_set_robust_list,
-	SYS_set_tid_address, SYS_setrlimit, SYS_uname,
-	/* time */
-	SYS_clock_getres, SYS_clock_gettime, SYS_clock_nanosleep, SYS_nanosleep, SYS_setitimer,
-	SYS_timer_create, SYS_timer_delete, SYS_timer_settime, SYS_timer_gettime,
-};
-
-/* Allowed only with these values in the lower half of the first or second argument. No leases of
- * files, which block other processes, and no notices of what other processes do with files. */
-static const struct {
-	unsigned int call, argument, count, values[10];
-} kLimited[] = {
-	{ SYS_fcntl, 1, 10, { F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_SETOWN,
-			      F_SETSIG, F_ADD_SEALS, F_GET_SEALS } },
-	{ SYS_ioctl, 1, 1, { TCGETS } },
-	{ SYS_prctl, 0, 3, { PR_SET_PDEATHSIG, PR_SET_TSC, PR_SET_NAME } },
-	{ SYS_prlimit64, 0, 1, { 0 } }, /* its own limits */
-	{ SYS_socket, 0, 1, { AF_UNIX } },
-	{ SYS_socketpair, 0, 1, { AF_UNIX } },
-};
-
 /* Calls into the vsyscall page, which lies at the end of the address space. */
 static const unsigned int kVsyscalls[] = { SYS_gettimeofday, SYS_time, SYS_getcpu };
 
@@ -185,33 +136,34 @@ static void end_with(struct filter *filter, unsigned int action)
 	add(filter, BPF_RET | BPF_K, action, 0, 0);
 }
 
-static void allow_calls(struct filter *filter)
+static void allow_calls(struct filter *filter, const struct calls *calls)
 {
-	for (size_t i = 0; i < COUNT(kCalls); i++) {
-		add(filter, BPF_JMP | BPF_JEQ | BPF_K, kCalls[i], 0, 1);
+	for (size_t i = 0; i < calls->count; i++) {
+		add(filter, BPF_JMP | BPF_JEQ | BPF_K, calls->all[i], 0, 1);
 		end_with(filter, SECCOMP_RET_ALLOW);
 	}
 }
 
 /* Each group of steps expects the number of the call to be loaded, and leaves it loaded. */
-static void allow_limited(struct filter *filter)
+static void allow_limited(struct filter *filter, const struct calls *calls)
 {
-	for (size_t i = 0; i < COUNT(kLimited); i++) {
-		const unsigned int most = kLimited[i].count;
+	for (size_t i = 0; i < calls->limited_count; i++) {
+		const struct limited_call *one = &calls->limited[i];
+		const unsigned int most = one->count;
 
-		add(filter, BPF_JMP | BPF_JEQ | BPF_K, kLimited[i].call, 0, most + 3);
-		load(filter, offsetof(struct seccomp_data, args[kLimited[i].argument]));
+		add(filter, BPF_JMP | BPF_JEQ | BPF_K, one->call, 0, most + 3);
+		load(filter, offsetof(struct seccomp_data, args[one->argument]));
 		for (unsigned int j = 0; j < most; j++)
-			add(filter, BPF_JMP | BPF_JEQ | BPF_K, kLimited[i].values[j], most - j, 0);
+			add(filter, BPF_JMP | BPF_JEQ | BPF_K, one->values[j], most - j, 0);
 		end_with(filter, SECCOMP_RET_ERRNO | EPERM);
 		end_with(filter, SECCOMP_RET_ALLOW);
 	}
-	add(filter, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4);
+	add(filter, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, calls->clone_flag != 0 ? 5 : 4);
 	load(filter, offsetof(struct seccomp_data, args[0]));
+	if (calls->clone_flag != 0)
+		add(filter, BPF_JMP | BPF_JSET | BPF_K, calls->clone_flag, 0, 1);
 	add(filter, BPF_JMP | BPF_JSET | BPF_K, kNewNamespaces, 0, 1);
 	end_with(filter, SECCOMP_RET_ERRNO | EPERM);
-	end_with(filter, SECCOMP_RET_ALLOW);
-	add(filter, BPF_JMP | BPF_JEQ | BPF_K, SYS_fork, 0, 1);
 	end_with(filter, SECCOMP_RET_ALLOW);
 }
 
@@ -226,7 +178,7 @@ static void tell_vsyscalls(struct filter *filter)
 	}
 }
 
-static void restrict_calls(void)
+static void restrict_calls(const struct calls *calls)
 {
 	static struct filter filter;
 	struct sock_fprog program = { .filter = filter.step };
@@ -235,8 +187,8 @@ static void restrict_calls(void)
 	add(&filter, BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
 	end_with(&filter, SECCOMP_RET_KILL_PROCESS);
 	load(&filter, offsetof(struct seccomp_data, nr));
-	allow_calls(&filter);
-	allow_limited(&filter);
+	allow_calls(&filter, calls);
+	allow_limited(&filter, calls);
 	tell_vsyscalls(&filter);
 	add(&filter, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 1, 0);
 	add(&filter, BPF_JMP | BPF_JGT | BPF_K, kLastCall, 0, 1);
@@ -246,9 +198,9 @@ static void restrict_calls(void)
 	check(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), "restrict", "system calls");
 }
 
-void confine(void)
+void confine(const struct calls *calls)
 {
 	drop_capabilities();
 	restrict_files();
-	restrict_calls();
+	restrict_calls(calls);
 }

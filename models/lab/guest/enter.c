@@ -3,7 +3,7 @@
  * Starts a guest (models/lab/guest_process.cpp calls it) so that a compromised guest, its kernel
  * included, has no access to the machine:
  *
- *   enter FOLDER KERNEL SEED ROOT OUT_MEBIBYTES FILE_MEBIBYTES GROUP GROUP ARGUMENTS...
+ *   enter FOLDER KERNEL SEED ROOT OUT_MEBIBYTES FILE_MEBIBYTES GROUP GROUP CALLS ARGUMENTS...
  *
  * There are three processes. The outer process enters namespaces of users, mounts, network, control
  * groups and others, makes a root there with what the guest may see (root.c), and at the end copies
@@ -17,7 +17,7 @@
  * there, made of ROOT's folders (but only those files of the machine's /etc that programs need),
  * with FOLDER/guest as /lab. No file of the guest's processes is larger than FILE_MEBIBYTES. The
  * processes join the control groups GROUP (models/lab/control_groups.h; "-": none), which are
- * removed at the end.
+ * removed at the end. CALLS names the system calls that they may use (calls.c).
  *
  * Exit status: 0; 1 if the guest could not be started; 3 if not all of /out could be kept, with the
  * reason on the console. A program and not a script, since 128 guests start at once.
@@ -113,7 +113,7 @@ static void remove_group(const struct group *group)
 		nanosleep(&moment, NULL);
 }
 
-static pid_t start_kernel(const char *seed, char **arguments)
+static pid_t start_kernel(const char *seed, const struct calls *calls, char **arguments)
 {
 	pid_t kernel = fork();
 
@@ -126,13 +126,14 @@ static pid_t start_kernel(const char *seed, char **arguments)
 	setenv("TMPDIR", "/tmp", 1);
 	setenv("HOME", "/tmp", 1);
 	personality(ADDR_NO_RANDOMIZE); /* the same addresses in each run */
-	confine();
+	confine(calls);
 	execv("/kernel", arguments);
 	fail("exec", "/kernel");
 }
 
 /* The first process of the namespace. When it ends, all processes of the namespace end. */
-static _Noreturn void watch(const struct group *groups, const char *seed, char **arguments)
+static _Noreturn void watch(const struct group *groups, const char *seed, const struct calls *calls,
+			    char **arguments)
 {
 	struct pollfd watched[] = { { .fd = kLifeLine, .events = POLLIN }, { .events = POLLIN } };
 	pid_t kernel;
@@ -143,12 +144,12 @@ static _Noreturn void watch(const struct group *groups, const char *seed, char *
 		go_into(&groups[i]);
 	prctl(PR_SET_DUMPABLE, 0); /* the guest's kernel does not trace it */
 	check(syscall(SYS_close_range, kExecuted + 1, ~0u, 0), "close", "files");
-	kernel = start_kernel(seed, arguments);
+	kernel = start_kernel(seed, calls, arguments);
 	close(kExecuted);
 	watched[1].fd = syscall(SYS_pidfd_open, kernel, 0);
 	check(watched[1].fd, "watch", "the kernel");
 	signal(SIGCHLD, SIG_IGN); /* also reaps processes whose parents have ended */
-	confine();
+	confine(calls);
 	while (poll(watched, 2, -1) < 0 && errno == EINTR)
 		;
 	exit(0);
@@ -172,14 +173,15 @@ static void become_apart(void)
 int main(int count, char **words)
 {
 	struct group groups[kGroups];
+	const struct calls *calls;
 	unsigned int out_mebibytes;
 	int out, results, kept;
 	pid_t first;
 
-	if (count < 10) {
+	if (count < 11 || (calls = calls_of(words[9])) == NULL) {
 		errno = EINVAL;
 		fail("enter", "FOLDER KERNEL SEED ROOT OUT_MEBIBYTES FILE_MEBIBYTES GROUP GROUP "
-			      "ARGUMENTS...");
+			      "CALLS ARGUMENTS...");
 	}
 	out_mebibytes = strtoul(words[5], NULL, 10);
 	limit_files(words[6]);
@@ -192,7 +194,7 @@ int main(int count, char **words)
 	first = fork();
 	check(first, "fork", "");
 	if (first == 0)
-		watch(groups, words[3], words + 9);
+		watch(groups, words[3], calls, words + 10);
 	close(kLifeLine);
 	close(kExecuted);
 	while (waitpid(first, NULL, 0) < 0 && errno == EINTR)

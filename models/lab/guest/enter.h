@@ -16,9 +16,23 @@ const char* text(const char* format, ...) __attribute__((format(printf, 1, 2)));
 int make_root(const char* folder, const char* kernel, const char* guest_root,
               unsigned int out_mebibytes);
 
+/* The system calls that a guest's kernel needs (calls.c). */
+struct calls {
+  const char* name;
+  /* Allowed with any arguments. */
+  const unsigned int* all;
+  unsigned int count;
+  /* Allowed only with these values in the lower half of the first or second argument. */
+  const struct limited_call { unsigned int call, argument, count, values[10]; } * limited;
+  unsigned int limited_count;
+  unsigned int clone_flag; /* without this flag, no clone: CLONE_THREAD allows only threads */
+};
+/* The calls with this name, or NULL. */
+const struct calls* calls_of(const char* name);
+
 /* From now on this process and its children can only do what a guest's kernel needs, whatever
  * they execute (confine.c). */
-void confine(void);
+void confine(const struct calls* calls);
 
 /* Copies regular files and folders from one folder to another (results.c), at most `mebibytes`.
  * Returns false, with the reason on the console, if not all was copied. */

@@ -24,10 +24,18 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "enter.h"
+
+/* Whether this is a whole machine (../qemu), whose kernel has unpacked this program into its memory,
+ * and finds the given root on a disk. Otherwise the given root is here. */
+static int is_machine(void)
+{
+	return access("/lab/modules", F_OK) == 0;
+}
 
 static void switch_off(void)
 {
@@ -41,15 +49,65 @@ static void mount_at(const char *type, const char *at, const char *options)
 	check(mount(type, at, type, 0, options), "mount", at);
 }
 
-/* An overlay in memory over the given root, and the usual file systems in it. */
-static void make_root_here(void)
+static int by_name(const struct dirent **a, const struct dirent **b)
 {
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* Their names begin with numbers, in the order in which they need each other. */
+static void load_modules(void)
+{
+	struct dirent **module;
+	const int count = scandir("/lab/modules", &module, NULL, by_name);
+
+	check(count, "open", "/lab/modules");
+	for (int i = 0; i < count; i++) {
+		const char *path = text("/lab/modules/%.99s", module[i]->d_name);
+		const int file = open(path, O_RDONLY | O_CLOEXEC);
+
+		if (module[i]->d_name[0] != '.')
+			check(syscall(SYS_finit_module, file, "", 0), "load", path);
+		close(file);
+	}
+}
+
+/* Lines end as those of files do, not as those of terminals. */
+static void write_lines_plainly(void)
+{
+	struct termios line;
+
+	if (tcgetattr(1, &line) < 0)
+		return;
+	line.c_oflag &= ~OPOST;
+	tcsetattr(1, TCSANOW, &line);
+}
+
+static const char *find_given_root(void)
+{
+	if (!is_machine())
+		return "/";
+	write_lines_plainly();
+	load_modules();
+	check(mount("devtmpfs", "/dev", "devtmpfs", 0, ""), "mount", "/dev");
+	check(mount("/dev/pmem0", "/given", "squashfs", MS_RDONLY, ""), "mount", "/dev/pmem0");
+	return "/given";
+}
+
+/* An overlay in memory over the given root, and the usual file systems in it. */
+static void make_root_here(const char *given)
+{
+	static const char *const folders[] = { "proc", "sys", "dev", "tmp", "run", "lab", "out", "root",
+					       "etc" };
+
 	mount_at("tmpfs", "/mnt", "");
 	check(mkdir("/mnt/upper", 0755), "mkdir", "/mnt/upper");
 	check(mkdir("/mnt/work", 0755), "mkdir", "/mnt/work");
 	check(mkdir("/mnt/root", 0755), "mkdir", "/mnt/root");
-	mount_at("overlay", "/mnt/root", "lowerdir=/,upperdir=/mnt/upper,workdir=/mnt/work");
+	mount_at("overlay", "/mnt/root",
+		 text("lowerdir=%s,upperdir=/mnt/upper,workdir=/mnt/work", given));
 	check(chdir("/mnt/root"), "chdir", "/mnt/root");
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+		mkdir(folders[i], 0755);
 	mount_at("proc", "proc", "");
 	mount_at("sysfs", "sys", "");
 	mount_at("cgroup2", "sys/fs/cgroup", "");
@@ -67,12 +125,21 @@ static void make_root_here(void)
 	mount_at("tmpfs", "tmp", "mode=1777");
 	mount_at("tmpfs", "run", "mode=755");
 	check(mount("/lab", "lab", NULL, MS_BIND, NULL), "mount", "lab");
-	mount_at("hostfs", "out", "/out");
+	if (is_machine())
+		mount_at("tmpfs", "out", "mode=1777");
+	else
+		mount_at("hostfs", "out", "/out");
 }
 
 /* Makes the new root that of all processes, not only of this one, as user namespaces need it. */
 static void enter_root(void)
 {
+	if (is_machine()) { /* the first root of a kernel cannot be left by pivot_root */
+		check(mount(".", "/", NULL, MS_MOVE, NULL), "mount", "/");
+		check(chroot("."), "chroot", "");
+		check(chdir("/"), "chdir", "/");
+		return;
+	}
 	check(syscall(SYS_pivot_root, ".", "."), "pivot_root", "");
 	check(umount2(".", MNT_DETACH), "umount", "the old root");
 	check(chdir("/"), "chdir", "/");
@@ -215,7 +282,7 @@ int main(int count, char **words)
 	(void)count;
 	if (strcmp(basename(words[0]), "off") == 0)
 		switch_off();
-	make_root_here();
+	make_root_here(find_given_root());
 	enter_root();
 	fill_etc();
 	make_folders();

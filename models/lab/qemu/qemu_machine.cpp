@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "qemu_machine.h"
+
+#include <array>
+#include <chrono>
+#include <ctime>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "../device_address.h"
+#include "../lab.h"
+#include "linux_files.h"
+#include "qemu_guest.h"
+
+namespace orrery::lab {
+namespace {
+
+constexpr unsigned kOutMegabytes = 1, kConsoleMegabytes = 64;
+
+/// QEMU translates into 32 MiB, and has 64 MiB and 32 threads for all else.
+constexpr unsigned kTranslatedMegabytes = 32;
+ControlGroups::Limits limits_of(const Host& host) {
+  return {std::uint64_t{host.memory_megabytes + kTranslatedMegabytes + kOutMegabytes + 64} << 20,
+          32};
+}
+
+/// The date at the host's start. QEMU's clock has whole seconds.
+std::string date_of(const Host& host) {
+  const auto seconds = static_cast<std::time_t>(host.start_of_day_ns() / 1'000'000'000);
+  std::tm date{};
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &date));
+  return text.data();
+}
+
+/// A machine for an image without an operating system.
+std::vector<std::string> virt_of(const QemuHost& qemu) {
+  const QemuArchitecture& architecture = kQemuArchitectures[qemu.architecture];
+  std::vector<std::string> words = {
+      "-M",
+      fmt::format("virt{}", architecture.machine_options),
+      "-kernel",
+      "/guest/lab/image",
+      "-device",
+      fmt::format("loader,file=/guest/lab/arguments,addr={:#x},force-raw=on",
+                  architecture.arguments_address),
+      "-global",
+      "virtio-mmio.force-legacy=false",
+      "-global",
+      "virtio-mmio.ioeventfd=off"};
+  if (architecture.has_firmware) words.insert(words.end(), {"-bios", "none"});
+  return words;
+}
+
+/// A machine for Linux. Its time stamp counter counts nanoseconds, as it is told.
+std::vector<std::string> q35_of(std::uint64_t seed, std::uintmax_t disk_bytes) {
+  constexpr std::uint64_t kMostStartNs = 1'000'000;
+  return {"-M",
+          "q35,nvdimm=on",
+          "-L",
+          "/guest/lab/firmware",
+          "-no-reboot",
+          "-kernel",
+          "/guest/lab/linux",
+          "-initrd",
+          "/guest/lab/start",
+          "-append",
+          fmt::format("console=ttyS0 quiet loglevel=1 panic=-1 nokaslr random.trust_cpu=off "
+                      "tsc_early_khz=1000000 LAB_START_NS={}",
+                      seed % kMostStartNs),
+          "-object",
+          fmt::format("memory-backend-file,id=root,mem-path=/guest/lab/root,size={},share=off,"
+                      "readonly=on,rom=on",
+                      disk_bytes),
+          "-device",
+          "nvdimm,memdev=root,unarmed=on"};
+}
+
+std::string card_of(const Host& host, unsigned number) {
+  constexpr unsigned kFirstSlot = 8;
+  const std::string place =
+      host.qemu.has_linux()
+          ? fmt::format("virtio-net-pci,addr={:#x},ioeventfd=off,romfile=", kFirstSlot + number)
+          : fmt::format("virtio-net-device,bus=virtio-mmio-bus.{}", number);
+  return fmt::format("{},netdev=orrery{},mac={:02x},tx=timer,x-txtimer=0", place, number,
+                     fmt::join(device_address(host.name, number), ":"));
+}
+
+/// Nothing here may depend on the machine, its clock or other threads. Cards send by a timer of the
+/// virtual clock, at once.
+std::vector<std::string> arguments_of(const Host& host, std::uint64_t seed,
+                                      std::uintmax_t disk_bytes) {
+  const QemuHost& qemu = host.qemu;
+  std::vector<std::string> words = {
+      "qemu",
+      "-m",
+      qemu.has_linux() ? fmt::format("{}M,slots=1,maxmem={}M", host.memory_megabytes,
+                                     host.memory_megabytes + 2 * (disk_bytes >> 20) + 2'048)
+                       : fmt::format("{}M", host.memory_megabytes),
+      "-accel",
+      fmt::format("tcg,thread=single,tb-size={}", kTranslatedMegabytes),
+      "-icount",
+      fmt::format("speed={},sleep=off", qemu.instructions_per_s),
+      "-rtc",
+      "base=" + date_of(host) + ",clock=vm",
+      "-seed",
+      std::to_string(seed & 0x7fff'ffff),
+      "-nodefaults",
+      "-no-user-config",
+      "-display",
+      "none",
+      "-chardev",
+      "stdio,id=console,signal=off",
+      "-serial",
+      "chardev:console",
+      "-device",
+      fmt::format("orrery-clock,fd={},cards={}", GuestProcess::kExtra, host.ports.size())};
+  const auto machine = qemu.has_linux() ? q35_of(seed, disk_bytes) : virt_of(qemu);
+  words.insert(words.end(), machine.begin(), machine.end());
+  for (unsigned i = 0; i < host.ports.size(); ++i)
+    words.insert(words.end(), {"-device", card_of(host, i)});
+  return words;
+}
+
+/// A link, or a copy where the file system has no links.
+void put(const std::filesystem::path& from, const std::filesystem::path& to) {
+  std::error_code no_link;
+  std::filesystem::create_hard_link(from, to, no_link);
+  if (no_link) std::filesystem::copy_file(from, to);
+}
+
+}  // namespace
+
+std::filesystem::path QemuMachine::program(std::string_view name) const {
+  return std::filesystem::absolute(lab_.qemu.folder.value()) / name;
+}
+
+std::filesystem::path QemuMachine::emulator(const Host& host) const {
+  return program("qemu-" + std::string(kQemuArchitectures[host.qemu.architecture].name));
+}
+
+void QemuMachine::check() const {
+  for (const Host& host : lab_.topology().hosts) {
+    if (host.machine != MachineKind::qemu) continue;
+    std::vector<std::filesystem::path> needed = {emulator(host), program("enter")};
+    if (host.qemu.has_linux())
+      needed.insert(needed.end(), {program("x86_64/linux"), program("init"), program("olsrd")});
+    for (const std::filesystem::path& file : needed)
+      if (!std::filesystem::exists(file))
+        throw UsageError("host " + host.name + " needs '" + file.string() +
+                         "': ./dev lab --qemu builds it, or --set qemu=FOLDER");
+    const QemuArchitecture& architecture = kQemuArchitectures[host.qemu.architecture];
+    if (host.ports.size() > architecture.most_cards)
+      throw UsageError(
+          fmt::format("host {} has {} links, and a host with arch = \"{}\" has at most {}",
+                      host.name, host.ports.size(), architecture.name, architecture.most_cards));
+  }
+}
+
+void QemuMachine::prepare() const {
+  for (NodeId id = 0; id < lab_.topology().hosts.size(); ++id) {
+    const Host& host = lab_.host(id);
+    if (host.machine != MachineKind::qemu) continue;
+    const std::filesystem::path at = lab_.folder_of(id);
+    std::filesystem::remove_all(at);
+    for (const char* const folder : {"guest", "lab", "out", "root", "nothing"})
+      std::filesystem::create_directories(at / folder);
+    if (host.qemu.has_linux()) {
+      put(root_disk(host.qemu.root, program("roots")), at / "guest/root");
+      put(program("x86_64/linux"), at / "guest/linux");
+      std::filesystem::copy(program("x86_64/firmware"), at / "guest/firmware");
+      write_start_archive(lab_.topology(), host, program(""), at / "guest/start");
+    } else {
+      std::filesystem::copy_file(host.qemu.image, at / "guest/image");
+      write_file(at / "guest/arguments", host.qemu.arguments + '\0');
+    }
+  }
+}
+
+GuestCommand QemuMachine::command(NodeId id, std::uint64_t seed) const {
+  const Host& host = lab_.host(id);
+  GuestCommand command;
+  command.folder = lab_.folder_of(id);
+  command.enter = program("enter");
+  command.program = emulator(host);
+  command.arguments = arguments_of(
+      host, seed,
+      host.qemu.has_linux() ? std::filesystem::file_size(command.folder / "guest/root") : 0);
+  command.root = command.folder / "nothing";
+  command.calls = "qemu";
+  command.seed = seed;
+  command.out_megabytes = kOutMegabytes;
+  command.file_megabytes = kConsoleMegabytes;
+  command.groups = lab_.groups();
+  command.limits = limits_of(host);
+  return command;
+}
+
+std::unique_ptr<Guest> QemuMachine::start(NodeId id, std::uint64_t seed, Network& network) const {
+  return std::make_unique<QemuGuest>(
+      command(id, seed), static_cast<unsigned>(lab_.host(id).ports.size()),
+      std::chrono::milliseconds(lab_.patience.value().ticks() / 1'000'000), network);
+}
+
+void QemuMachine::add_executed(NodeId id, ExecutedFiles& to) const {
+  const std::filesystem::path files = lab_.folder_of(id) / "guest";
+  const std::vector<const char*> names =
+      lab_.host(id).qemu.has_linux() ? std::vector{"linux", "root"} : std::vector{"image"};
+  std::vector<ExecutedFiles::Entry> all;
+  for (const char* const name : names)
+    all.push_back(to.found(name, ExecutedFiles::Origin::put_in, files, name));
+  to.add(all, true);
+}
+
+}  // namespace orrery::lab

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Hosts whose machine is QEMU (qemu_guest.h): how they are started, and their files.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "../guest_process.h"
+#include "../machine.h"
+#include "orrery/orrery.h"
+
+namespace orrery::lab {
+
+/// Parameters of the model for all hosts of this kind.
+struct QemuParameters {
+  explicit QemuParameters(Model& model)
+      : folder(model, "qemu", "build/lab",
+               {.help = "folder with qemu-arm and the like, made by ./dev lab --qemu"}) {}
+
+  Parameter<std::string> folder;
+};
+
+class QemuMachine final : public Machine {
+ public:
+  explicit QemuMachine(const Lab& lab) : lab_(lab) {}
+
+  void check() const override;
+  void prepare() const override;
+  std::unique_ptr<Guest> start(NodeId host, std::uint64_t seed, Network& network) const override;
+  void add_executed(NodeId host, ExecutedFiles& to) const override;
+
+ private:
+  /// A program of the folder of QEMUs, absolute.
+  std::filesystem::path program(std::string_view name) const;
+  std::filesystem::path emulator(const Host& host) const;
+  GuestCommand command(NodeId host, std::uint64_t seed) const;
+
+  const Lab& lab_;
+};
+
+}  // namespace orrery::lab

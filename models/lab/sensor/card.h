@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A network card: virtio-net over memory-mapped registers (Virtual I/O Device 1.2, OASIS), by
+// polling. Frames are without their checksum.
+#pragma once
+
+#include <stdint.h>
+
+enum { kMostFrame = 1514 };
+
+/* Returns 0 if there is no card. */
+int open_card(uintptr_t at);
+const uint8_t* card_address(void);
+/* Copies and sends a frame; waits until there is room. */
+void send_frame(const void* frame, uint32_t bytes);
+/* The next frame that has arrived, valid until the next call, and its length; or NULL. */
+uint8_t* next_frame(uint32_t* bytes);
