@@ -1157,6 +1157,54 @@ class Ends(Case):
         for one in groups_of.values():
             self.assertIn(f"/orrery-{process.pid}-", one)
 
+    @staticmethod
+    def signal_all(processes, number):
+        for one in processes:
+            with contextlib.suppress(OSError):
+                os.kill(int(one), number)
+
+    @staticmethod
+    def are_stopped(processes):
+        """Whether all that are left are stopped, some for their tracer."""
+        for one in processes:
+            with contextlib.suppress(OSError):
+                if Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()[0] not in "TtZX":
+                    return False
+        return True
+
+    def stop_and_continue(self, process):
+        """Once all processes of a run, once those of hosts, and once these are only continued."""
+        for first in ([str(process.pid)], []):
+            stopped = first + self.hosts_left()
+            self.signal_all(stopped, signal.SIGSTOP)
+            deadline = time.monotonic() + 60
+            while not self.are_stopped(stopped):
+                self.assertLess(time.monotonic(), deadline, "a stop signal does not stop")
+            self.signal_all(stopped, signal.SIGCONT)
+        self.signal_all(self.hosts_left(), signal.SIGCONT)
+
+    def test_a_run_that_is_stopped_and_continued_has_the_same_results(self):
+        topology = self.two("for i in $(seq 300); do /bin/true; done; ping -c 20 -i 0.1 10.0.0.2; date +%N")
+
+        def left(folder):
+            return [(self.folder / folder / one).read_bytes()
+                    for one in ("a/console", "a/eth0.pcap", "b/console", "b/eth0.pcap")]
+
+        expected = self.fingerprint(self.run_lab(topology, folder="whole"))
+        for attempt in range(3):
+            process = subprocess.Popen(self.words(topology), stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, text=True)
+            rounds = 0
+            while process.poll() is None:
+                if self.hosts_left():
+                    self.stop_and_continue(process)
+                    rounds += 1
+            said, complaint = process.communicate(timeout=PATIENCE_S)
+            self.assertEqual(process.returncode, 0, complaint)
+            self.assertGreater(rounds, 3, attempt)
+            self.assertEqual([line for line in said.splitlines() if "fingerprint" in line], expected)
+            self.assertEqual(left("hosts"), left("whole"))
+
     def kill_a(self, topology, *words):
         """A run whose host a is killed when its program has begun."""
         process = subprocess.Popen(self.words(topology, *words), stdout=subprocess.PIPE,
