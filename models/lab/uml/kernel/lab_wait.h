@@ -1,5 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+// SPDX-License-Identifier: Apache-2.0
 /*
+ * (Or GPL-2.0-only, as part of a kernel.)
+ *
  * Waits for a traced process, and passes over signals by which somebody outside stops and continues
  * processes (Ctrl-Z, kill -STOP, kill -CONT). Each of them stops a traced process once more (ptrace(2),
  * signal-delivery-stop), which says nothing about the program in it. The process goes on from where
