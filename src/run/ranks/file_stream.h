@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Files and folders as a sequence of parcels: the writer of one end and the reader of the other
-// (rank_files.h says why).
+// (run/world/rank_files.h says why).
 #pragma once
 
 #include <sys/stat.h>

@@ -13,12 +13,12 @@
 #include "run/containment/guarded_call.h"
 #include "run/execution/trace_recorder.h"
 #include "run/options/model_checks.h"
-#include "run/ranks/rank_files.h"
 #include "run/ranks/rank_rows.h"
 #include "run/results/finish.h"
 #include "run/world/halts.h"
 #include "run/world/population.h"
 #include "run/world/rank_exchange.h"
+#include "run/world/rank_files.h"
 #include "run/world/world_engine.h"
 
 namespace orrery {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/ranks/rank_files.h"
+#include "run/world/rank_files.h"
 
 #include <fmt/format.h>
 
