@@ -109,6 +109,12 @@ class Model {
   /// Why a run of this model cannot be divided among several processes, as a sentence without a
   /// full stop for the user; "" if it can. Called after the parameters are set, before prepare().
   virtual std::string refuses_ranks() const { return {}; }
+  /// Files and folders that an LP leaves on its own (the console of a virtual machine), as absolute
+  /// paths. In a run over ranks each rank has its paths, which rank() helps to tell apart. At the end
+  /// of the run all files are brought to the paths of rank 0, one for one, and replace what lies
+  /// there. Only regular files and folders are. Called after prepare(), and must return equally many
+  /// on all ranks.
+  virtual std::vector<std::string> leaves(LpId) const { return {}; }
   /// Optional; with an empty graph LPs are placed in contiguous blocks. Called at the start of a
   /// run, perhaps more than once, and must return the same each time.
   virtual void communication(CommunicationGraph&) const {}
@@ -133,6 +139,14 @@ class Model {
   /// For prepare(): a remark about the input that is no error but that the user should know. It is
   /// shown after the run and stands in the report.
   void note(std::string sentence) { notes_.push_back(std::move(sentence)); }
+  /// For prepare(): the number of this process among the ranks of the run, and their number.
+  unsigned rank() const { return rank_; }
+  unsigned ranks() const { return ranks_; }
+  /// For prepare(): results depend on something beyond input files and parameters. Ranks with
+  /// different values are refused, with `what`: "the program 'tool'".
+  void must_be_equal(std::string what, std::string value) {
+    equal_on_ranks_.emplace_back(std::move(what), std::move(value));
+  }
   /// For prepare() and create(): random numbers by name, which depend only on the run's seed,
   /// neither on the order of calls nor on the thread (see orrery/random_stream.h). In create(),
   /// name the LP: random("home", id). Each call begins with the first number of the item. These
@@ -155,7 +169,9 @@ class Model {
   std::vector<const Table*> tables_;
   std::vector<const Capture*> captures_;
   std::vector<std::string> notes_;
+  std::vector<std::pair<std::string, std::string>> equal_on_ranks_;
   std::uint64_t seed_ = 1;  // of the run
+  unsigned rank_ = 0, ranks_ = 1;
 };
 
 /// The path of the folder or file `name` ("traffic/sioux-falls_net.tntp") among the files that ship
@@ -166,7 +182,7 @@ std::string find_model_data(std::string_view name);
 namespace detail {
 
 /// Incremented with every change of the public headers that breaks compiled models.
-inline constexpr int kAbiVersion = 9;
+inline constexpr int kAbiVersion = 10;
 
 using ModelFactory = std::unique_ptr<Model> (*)();
 void register_model(const char* name, const char* summary, ModelFactory factory, int abi_version);

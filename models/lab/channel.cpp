@@ -73,9 +73,12 @@ Listener::Listener(const std::string& path) : file_(listen_at(path)) {}
 
 File Listener::accept() const {
   be_patient(file_.get(), SO_RCVTIMEO);
-  File file(accept4(file_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (!file.is_open()) throw GuestGivenUp("it did not connect");
-  return file;
+  int socket = -1;
+  do {  // a wait with a limit ends when this process is stopped and continued
+    socket = accept4(file_.get(), nullptr, nullptr, SOCK_CLOEXEC);
+  } while (socket < 0 && errno == EINTR);
+  if (socket < 0) throw GuestGivenUp("it did not connect");
+  return File(socket);
 }
 
 Channel::Channel(File socket) : file_(std::move(socket)) {

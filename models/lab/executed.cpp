@@ -3,17 +3,15 @@
 
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <openssl/evp.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
-#include <memory>
 #include <set>
-#include <stdexcept>
 
 #include "file.h"
+#include "sha256.h"
 
 namespace orrery::lab {
 namespace {
@@ -21,34 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostFileBytes = std::uint64_t{4} << 30;  ///< limit for reading a file
-
-class Sha256 {
- public:
-  Sha256() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
-    check(context_ != nullptr && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1);
-  }
-  void add(const void* data, std::size_t bytes) {
-    check(EVP_DigestUpdate(context_.get(), data, bytes) == 1);
-  }
-  std::string text() {
-    std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
-    unsigned bytes = 0;
-    check(EVP_DigestFinal_ex(context_.get(), digest.data(), &bytes) == 1);
-    constexpr char kDigits[] = "0123456789abcdef";
-    std::string text;
-    for (unsigned i = 0; i < bytes; ++i) {
-      text += kDigits[digest[i] >> 4];
-      text += kDigits[digest[i] & 15];
-    }
-    return text;
-  }
-
- private:
-  static void check(bool done) {
-    if (!done) throw std::runtime_error("libcrypto computes no SHA-256");
-  }
-  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
-};
 
 /// Opens a regular file below a folder, and only there, by a path without symbolic links.
 File open_below(const fs::path& base, const fs::path& below) {

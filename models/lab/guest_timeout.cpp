@@ -19,7 +19,7 @@ constexpr milliseconds kLeastIdle = 5 * GuestTimeout::kPeriod;
 
 struct Activity {
   milliseconds processor_time{};
-  bool runs = false;  ///< a process runs, or waits only for a core or a disk
+  bool runs = false;  ///< a process runs, waits only for a core or a disk, or was stopped
 };
 
 /// Adds the activity of a process and of its ended children (Linux, proc_pid_stat(5): fields 3 and
@@ -36,7 +36,7 @@ void add(Activity& to, pid_t process) {
   long ticks = 0;
   for (int field = 14, some = 0; field <= 17 && fields >> some; ++field) ticks += some;
   to.processor_time += milliseconds(ticks * 1'000 / sysconf(_SC_CLK_TCK));
-  to.runs |= state == 'R' || state == 'D';
+  to.runs |= state == 'R' || state == 'D' || state == 'T';
 }
 
 Activity activity_of(pid_t guest) {

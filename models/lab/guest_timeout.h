@@ -7,7 +7,8 @@
 //
 // The machine's clock limits two other cases. A guest that does not answer and has no process that
 // runs or is ready is given up after the same time. A guest that seems to run but whose processor
-// time does not grow is given up after ten times as long, as its processes may hide their time.
+// time does not grow is given up after ten times as long, as its processes may hide their time. So is
+// a guest with a stopped process (kill -STOP), since a hostile guest can stop itself.
 #pragma once
 
 #include <sys/types.h>

@@ -23,6 +23,9 @@
 namespace orrery::lab {
 namespace {
 
+/// The file in a host's folder that says why the host was given up.
+constexpr const char* kGivenUp = "given_up";
+
 class NothingLp final : public LogicalProcess<NothingLp, Wake> {
  public:
   void handle(Context&, const Wake&) {}
@@ -41,8 +44,8 @@ void Lab::prepare() {
   if (check) return;
   note_memory();
   make_machines();
+  if (ranks() > 1) compare_machines();
   groups_ = ControlGroups::of_this_machine();
-  given_up_.resize(topology_.hosts.size());
   try {
     take_folder();
     for (const auto& machine : machines_)
@@ -65,8 +68,43 @@ void Lab::make_machines() {
   }
 }
 
-std::filesystem::path Lab::folder_of(LpId id) const {
-  return std::filesystem::absolute(folder.value()) / host(id).name;
+/// What hosts see must be equal on the machines of all ranks, and is equal on one machine.
+void Lab::compare_machines() {
+  for (const auto& machine : machines_)
+    if (machine)
+      for (auto& [what, digest] : machine->digests())
+        must_be_equal(std::move(what), std::move(digest));
+}
+
+std::string Lab::refuses_ranks() const {
+  if (!shell.value().empty() || rate != 0)
+    return "a shell and a rate need one process; leave out --ranks and launchers of MPI";
+  if (!spread_file.value().empty())
+    return "--set spread= needs one process; leave out --ranks and launchers of MPI";
+  return {};
+}
+
+std::filesystem::path Lab::hosts_folder() const {
+  const std::filesystem::path all = std::filesystem::absolute(folder.value());
+  return rank() == 0 ? all : all / (".rank" + std::to_string(rank()));
+}
+
+std::vector<std::string> Lab::leaves(LpId id) const {
+  if (check || !topology_.is_host(id)) return {};
+  const std::filesystem::path at = folder_of(id);
+  std::vector<std::string> paths = {at / "console", at / "out", at / kGivenUp};
+  for (unsigned i = 0; i < host(id).ports.size(); ++i)
+    paths.push_back(at / ("eth" + std::to_string(i) + ".pcap"));
+  for (const auto& path : machine_of(id).leaves(id)) paths.push_back(path);
+  return paths;
+}
+
+/// Rank 0 has all that hosts have left.
+Lab::~Lab() {
+  if (rank() == 0 || !taken_.is_open()) return;
+  std::error_code none;
+  std::filesystem::remove_all(hosts_folder(), none);
+  std::filesystem::remove(folder.value(), none);  // only if it is empty
 }
 
 void Lab::add_terminal() {
@@ -84,15 +122,17 @@ void Lab::add_terminal() {
 
 /// Locks the folder of hosts, since two runs would overwrite each other's files.
 void Lab::take_folder() {
-  std::filesystem::create_directories(folder.value());
-  taken_ = File(open(folder.value().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::filesystem::path own = hosts_folder();
+  std::filesystem::create_directories(own);
+  taken_ = File(open(own.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!taken_.is_open() || (flock(taken_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK))
-    throw UsageError("the folder of hosts '" + folder.value() +
+    throw UsageError("the folder of hosts '" + own.string() +
                      "' is that of another run that goes on; --set folder= names another");
 }
 
 /// Warns if memory may be short: hosts take memory as they use it, too late to refuse a run.
 void Lab::note_memory() {
+  if (ranks() > 1) return;  // some of the hosts run on other machines
   std::ifstream file("/proc/meminfo");
   std::uint64_t available = 0;
   for (std::string name, unit; file >> name >> available && std::getline(file, unit);)
@@ -177,15 +217,17 @@ std::string Lab::what_has_not_started(Time end) const {
 }
 
 void Lab::note_given_up(LpId id, std::string_view why) const {
-  Reason& reason = given_up_[id];
-  reason[why.copy(reason.data(), reason.size() - 1)] = '\0';
+  write_file(folder_of(id) / kGivenUp, why);
 }
 
 std::string Lab::what_does_not_repeat() const {
   std::string text = shell.value().empty() ? "" : "what is typed in the shell comes when it comes";
-  for (LpId id = 0; id < given_up_.size(); ++id)
-    if (given_up_[id].front() != '\0')
-      text += (text.empty() ? "" : "; ") + ("host " + host(id).name + ": ") + given_up_[id].data();
+  if (check) return text;
+  for (LpId id = 0; id < topology_.hosts.size(); ++id) {
+    std::ifstream file(folder_of(id) / kGivenUp);
+    if (std::string why; std::getline(file, why))
+      text += (text.empty() ? "" : "; ") + ("host " + host(id).name + ": ") + why;
+  }
   return text;
 }
 

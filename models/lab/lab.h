@@ -17,7 +17,6 @@
 // of a host is not part of it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -145,9 +144,9 @@ class Lab final : public Model {
            : topology_.is_terminal(id)    ? LpExecution::committed
                                           : LpExecution::speculative;
   }
-  std::string refuses_ranks() const override {
-    return "its hosts run below one process; leave out --ranks and launchers of MPI";
-  }
+  ~Lab() override;
+  std::string refuses_ranks() const override;
+  std::vector<std::string> leaves(LpId id) const override;
   void communication(CommunicationGraph& graph) const override;
   Time default_horizon() const override { return Time::zero() + Duration::seconds(60); }
   void report(Report& report, Time end) const override;
@@ -157,8 +156,11 @@ class Lab final : public Model {
   const Machine& machine_of(LpId id) const {
     return *machines_[static_cast<std::size_t>(host(id).machine)];
   }
+  /// The folder of this process's hosts, absolute. Each rank but the first has one of its own, since
+  /// ranks may share a file system or not; what hosts leave is brought to the first (leaves()).
+  std::filesystem::path hosts_folder() const;
   /// The folder of a host, absolute.
-  std::filesystem::path folder_of(LpId id) const;
+  std::filesystem::path folder_of(LpId id) const { return hosts_folder() / host(id).name; }
   std::int64_t window_ns(LpId id) const { return windows_ns_[id]; }
   /// Control groups for hosts; nullptr if this machine has no control groups.
   const ControlGroups* groups() const { return groups_ ? &*groups_ : nullptr; }
@@ -183,6 +185,7 @@ class Lab final : public Model {
 
  private:
   void make_machines();
+  void compare_machines();
   void add_terminal();
   void report_executed(Report& report) const;
   std::string what_does_not_repeat() const;
@@ -197,10 +200,6 @@ class Lab final : public Model {
   std::optional<ControlGroups> groups_;
   std::unique_ptr<Spread> spread_;
   File taken_;  ///< the folder of hosts, locked
-  // Not part of the model's state either: why each host was given up, or "". Allocated before the
-  // run, since memory that handlers allocate belongs to their LP.
-  using Reason = std::array<char, 160>;
-  mutable std::vector<Reason> given_up_;
 };
 
 }  // namespace orrery::lab

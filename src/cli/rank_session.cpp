@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "core/fingerprint.h"
 #include "core/machine.h"
+#include "core/model_access.h"
 #include "orrery/error.h"
 #include "output/input_digest.h"
 #include "run/options/model_checks.h"
@@ -205,7 +206,7 @@ void RankSession::compare(const RunFacts& facts) {
   agree([&] {
     ByteReader first(all[0]);
     for (const auto& [name, value] : facts)
-      if (first.get_text() != value)
+      if (first.at_end() || first.get_text() != value)
         throw UsageError(fmt::format("{} differs from that of {}; all ranks need the same", name,
                                      transport_->place(0)));
   });
@@ -227,7 +228,8 @@ int RankSession::abandon(const std::string& sentence) {
   _exit(kExitSystem);
 }
 
-RunFacts facts_of(const ChosenModel& model, const EngineInfo& engine, const RunOptions& options) {
+RunFacts facts_of(const ChosenModel& model, const EngineInfo& engine, const RunOptions& options,
+                  const std::vector<InputFile>& inputs) {
   RunFacts facts = {{"its build of orrery", input_digest_of("/proc/self/exe")}};
   if (!model.path.empty())
     facts.emplace_back("its model '" + model.path + "'", input_digest_of(model.path));
@@ -236,6 +238,10 @@ RunFacts facts_of(const ChosenModel& model, const EngineInfo& engine, const RunO
   facts.emplace_back("what it was asked for",
                      options_text(engine, options, model.model->tick_seconds()) + ", " +
                          parameters_text(*model.model));
+  for (const InputFile& one : inputs)
+    facts.emplace_back("its input file '" + one.path + "'", one.path + " " + one.digest);
+  for (const auto& [what, value] : ModelAccess::equal_on_ranks(*model.model))
+    facts.emplace_back(what, what + " " + value);
   facts.emplace_back("what prepare() of the model has made there", prepared_text(*model.model));
   return facts;
 }

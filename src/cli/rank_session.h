@@ -58,7 +58,8 @@ class RankSession {
   std::unique_ptr<transport::RankTransport> transport_;
 };
 
-/// The prepared model, the options and the builds, as texts to be compared.
-RunFacts facts_of(const ChosenModel& model, const EngineInfo& engine, const RunOptions& options);
+/// The prepared model, what it has read, the options and the builds, as texts to be compared.
+RunFacts facts_of(const ChosenModel& model, const EngineInfo& engine, const RunOptions& options,
+                  const std::vector<InputFile>& inputs);
 
 }  // namespace orrery::cli

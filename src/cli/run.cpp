@@ -21,6 +21,7 @@
 #include "cli/standard_output.h"
 #include "cli/stopping.h"
 #include "cli/tracing.h"
+#include "core/model_access.h"
 #include "orrery/error.h"
 #include "output/report.h"
 #include "output/result_files.h"
@@ -123,12 +124,8 @@ class LocalRun {
       prepare();
     });
     if (state_.ranks == nullptr) return;
-    RunFacts facts = facts_of(state_.chosen, *state_.info, record_.options);
+    RunFacts facts = facts_of(state_.chosen, *state_.info, record_.options, record_.inputs);
     for (const RunFeature* feature : features_) feature->add_facts(facts);
-    std::string contents;
-    for (const InputFile& one : record_.inputs)
-      contents += fmt::format("{} {}\n", one.digest, one.path);
-    facts.emplace_back("what its input files hold", contents);
     ranks_.compare(facts);
     state_.control.ranks = state_.ranks;
     record_.back_end = state_.ranks->back_end();
@@ -158,6 +155,7 @@ class LocalRun {
     Model& model = state_.model();
     RunOptions& options = record_.options;
     state_.model_seed = read_seed(arguments_);
+    ModelAccess::set_place(model, options.place.rank, options.place.ranks);
     for (RunFeature* feature : features_) feature->model_chosen(state_);
     prepare_and_listen(model);
     options.until = horizon_of(model);

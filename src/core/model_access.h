@@ -16,6 +16,13 @@ namespace orrery {
 struct ModelAccess {
   /// Call before Model::prepare: the model's own random numbers depend on the seed.
   static void set_seed(Model& model, std::uint64_t seed) { model.seed_ = seed; }
+  /// Call before Model::prepare.
+  static void set_place(Model& model, unsigned rank, unsigned ranks) {
+    model.rank_ = rank;
+    model.ranks_ = ranks;
+  }
+  /// Names and values that must be equal on all ranks.
+  static const auto& equal_on_ranks(const Model& model) { return model.equal_on_ranks_; }
   // Call after Model::prepare: requests of the run beyond the model's declarations.
   static void observe_from(const Metric& metric, Time from) { metric.observed_from_ = from; }
   static void keep_series(const Metric& metric, Duration interval) { metric.set_series(interval); }

@@ -87,6 +87,18 @@ TEST(LabGuestTimeout, EndsWithWhoDoesNothing) {
   EXPECT_GE(looks, 4);
 }
 
+/// Somebody may stop a guest and continue it later; a guest that has stopped itself looks the same.
+TEST(LabGuestTimeout, WaitsTenTimesAsLongForWhoIsStopped) {
+  const FakeGuest guest(false);
+  ASSERT_EQ(kill(guest.id(), SIGSTOP), 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(guest.id(), &status, WUNTRACED), guest.id());
+  ASSERT_TRUE(WIFSTOPPED(status));
+  GuestTimeout timeout(5 * GuestTimeout::kPeriod);
+  for (int looks = 0; looks < 49; ++looks) ASSERT_FALSE(timeout.look(guest.id())) << looks;
+  EXPECT_EQ(timeout.look(guest.id()), "nothing is seen of what it computes for 50 s");
+}
+
 /// Beside others on its core, and of the least weight, it gets hardly any of it.
 TEST(LabGuestTimeout, WaitsForWhoHasNoCore) {
   if (!machine_tells_of_children()) GTEST_SKIP() << "this machine does not tell of children";

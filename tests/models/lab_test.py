@@ -208,12 +208,13 @@ class Refusals(Case):
                               timeout=PATIENCE_S)
         self.assertIn("olsrd [OPTIONS] INTERFACE...", done.stdout)
 
-    def test_ranks_are_refused(self):
-        done = subprocess.run([ORRERY, "run", "lab", "--ranks", "2", "--set",
-                               f"topology={self.two('true')}", "check=yes"], capture_output=True,
-                              text=True, timeout=PATIENCE_S, check=False)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("model lab: its hosts run below one process; leave out --ranks", done.stderr)
+    def test_ranks_are_refused_for_a_shell(self):
+        for one in ("shell=a", "rate=1", f"spread={self.folder}/spread.csv"):
+            done = subprocess.run([ORRERY, "run", "lab", "--ranks", "2", "--set",
+                                   f"topology={self.two('true')}", "check=yes", one],
+                                  capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+            self.assertEqual(done.returncode, 2, one)
+            self.assertRegex(done.stderr, "model lab: .* one process; leave out --ranks")
 
     def test_a_mistake_has_its_line(self):
         path = self.two("true")
@@ -1114,6 +1115,94 @@ rm -r /out/long && ls -1aU /out
 
 
 @NEEDS_HOSTS
+class Ranks(Case):
+    """Hosts on several processes, which share no folder."""
+
+    def left(self, folder):
+        """What hosts have left, with its modes, and the list of what they executed."""
+        top, left = self.folder / folder, {}
+        for path in sorted(top.rglob("*")):
+            name = path.relative_to(top)
+            kept = len(name.parts) == 1 or name.parts[1] in ("console", "out") or path.suffix == ".pcap"
+            if not kept or (path.is_dir() and "out" not in name.parts[:-1]):
+                continue
+            facts = path.stat()
+            what = path.read_bytes() if path.is_file() else None
+            left[str(name)] = (what, facts.st_mode if "out" in name.parts else 0)
+        return left
+
+    def run_over(self, ranks, topology, *words):
+        over = ["--ranks", str(ranks)] if ranks > 1 else []
+        done = self.run_lab(topology, "--engine", "conservative", "--workers", "1", *over, *words,
+                            folder=f"over{ranks}")
+        self.assertEqual([str(one) for one in (self.folder / f"over{ranks}").glob(".rank*")], [])
+        return self.fingerprint(done), self.left(f"over{ranks}")
+
+    def test_three_hosts_and_a_star_are_those_of_one_process(self):
+        star = self.folder / "star.toml"
+        text = (MODELS / "lab/topologies/star-64.toml").read_text()
+        self.assertIn("64", text)
+        star.write_text(text.replace("64", "9"))
+        for topology, left in ((MODELS / "lab/topologies/three-hosts.toml", 8), (star, 19)):
+            alone = self.run_over(1, topology)
+            self.assertGreaterEqual(len(alone[1]), left)
+            for ranks in (2, 4):
+                self.assertEqual(self.run_over(ranks, topology), alone, (topology, ranks))
+
+    def test_what_hosts_leave_comes_to_rank_0(self):
+        topology = self.two("mkdir -p /out/a/b; echo one >/out/a/b/one; chmod 640 /out/a/b/one; "
+                            "dd if=/dev/zero of=/out/large bs=1M count=20 2>/dev/null; "
+                            "truncate -s 3M /out/hole; mkfifo /out/pipe; ln -s /etc /out/link")
+        topology.write_text(topology.read_text().replace(
+            "sleep 3", "sleep 7; echo two >/out/two"))
+        alone = self.run_over(1, topology)
+        self.assertEqual(alone[1]["a/out/a/b/one"][0], b"one\n")
+        self.assertEqual(len(alone[1]["a/out/large"][0]), 20 << 20)
+        self.assertEqual(alone[1]["b/out/two"][0], b"two\n")
+        self.assertIn("executed.csv", alone[1])
+        self.assertEqual(self.run_over(2, topology), alone)
+
+    def over_namespaces(self, of_rank_1, *words):
+        """Two ranks with mounts of their own; the second executes `of_rank_1` first."""
+        mpirun = shutil.which("mpirun")
+        if mpirun is None:
+            self.skipTest("there is no mpirun")
+        script = self.folder / "rank.sh"
+        script.write_text(f'''#!/bin/sh -e
+[ "$OMPI_COMM_WORLD_RANK$PMI_RANK" = 0 ] || {of_rank_1}
+exec "$@"
+''')
+        script.chmod(0o755)
+        if os.geteuid() != 0:
+            self.skipTest("mounts of two ranks, in which hosts start, need root")
+        return subprocess.run(["unshare", "--mount", mpirun,
+                               "--allow-run-as-root", "--oversubscribe", "-n", "2", "unshare",
+                               "--mount", str(script), *words],
+                              capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+
+    def test_machines_need_no_common_folder(self):
+        topology = self.two("mkdir /out/a; echo one >/out/a/one; ping -c 3 10.0.0.2")
+        topology.write_text(topology.read_text().replace("sleep 3", "sleep 5; echo two >/out/two"))
+        alone = self.run_over(1, topology)
+        (self.folder / "over2").mkdir()
+        done = self.over_namespaces(f"mount -t tmpfs none {self.folder}/over2", *self.words(
+            topology, "--engine", "conservative", "--workers", "1", folder="over2"))
+        self.assertEqual((self.fingerprint(done), self.left("over2")), alone)
+
+    def test_a_rank_with_other_files_is_refused_by_name(self):
+        (self.folder / "tool.py").write_text("print(1)\n")
+        (self.folder / "other.py").write_text("print(2)\n")
+        topology = self.two("true")
+        topology.write_text(topology.read_text().replace(
+            'name = "a"', 'name = "a"\nfiles = { "/root/tool.py" = "tool.py" }'))
+        done = self.over_namespaces(f"mount --bind {self.folder}/other.py {self.folder}/tool.py",
+                                    *self.words(topology))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, "rank 1 on host .*: the file /root/tool.py of host a "
+                                      "'.*tool.py' differs from that of rank 0")
+
+
+@NEEDS_HOSTS
 class Ends(Case):
     """How hosts and runs end."""
 
@@ -1166,6 +1255,54 @@ class Ends(Case):
         self.assertGreaterEqual(len(groups_of), 6, "kernels and their programs")
         for one in groups_of.values():
             self.assertIn(f"/orrery-{process.pid}-", one)
+
+    @staticmethod
+    def signal_all(processes, number):
+        for one in processes:
+            with contextlib.suppress(OSError):
+                os.kill(int(one), number)
+
+    @staticmethod
+    def are_stopped(processes):
+        """Whether all that are left are stopped, some for their tracer."""
+        for one in processes:
+            with contextlib.suppress(OSError):
+                if Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()[0] not in "TtZX":
+                    return False
+        return True
+
+    def stop_and_continue(self, process):
+        """Once all processes of a run, once those of hosts, and once these are only continued."""
+        for first in ([str(process.pid)], []):
+            stopped = first + self.hosts_left()
+            self.signal_all(stopped, signal.SIGSTOP)
+            deadline = time.monotonic() + 60
+            while not self.are_stopped(stopped):
+                self.assertLess(time.monotonic(), deadline, "a stop signal does not stop")
+            self.signal_all(stopped, signal.SIGCONT)
+        self.signal_all(self.hosts_left(), signal.SIGCONT)
+
+    def test_a_run_that_is_stopped_and_continued_has_the_same_results(self):
+        topology = self.two("for i in $(seq 300); do /bin/true; done; ping -c 20 -i 0.1 10.0.0.2; date +%N")
+
+        def left(folder):
+            return [(self.folder / folder / one).read_bytes()
+                    for one in ("a/console", "a/eth0.pcap", "b/console", "b/eth0.pcap")]
+
+        expected = self.fingerprint(self.run_lab(topology, folder="whole"))
+        for attempt in range(3):
+            process = subprocess.Popen(self.words(topology), stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, text=True)
+            rounds = 0
+            while process.poll() is None:
+                if self.hosts_left():
+                    self.stop_and_continue(process)
+                    rounds += 1
+            said, complaint = process.communicate(timeout=PATIENCE_S)
+            self.assertEqual(process.returncode, 0, complaint)
+            self.assertGreater(rounds, 3, attempt)
+            self.assertEqual([line for line in said.splitlines() if "fingerprint" in line], expected)
+            self.assertEqual(left("hosts"), left("whole"))
 
     def kill_a(self, topology, *words):
         """A run whose host a is killed when its program has begun."""

@@ -5,9 +5,11 @@
 
 #include <chrono>
 #include <filesystem>
+#include <set>
 #include <vector>
 
 #include "../lab.h"
+#include "../tree_digest.h"
 #include "uml_executed.h"
 #include "uml_folders.h"
 #include "uml_guest.h"
@@ -16,7 +18,7 @@ namespace orrery::lab {
 
 UmlSettings UmlMachine::settings(NodeId host) const {
   UmlSettings settings =
-      uml_settings(lab_.host(host), host, lab_.folder.value(), lab_.uml.kernel.value());
+      uml_settings(lab_.host(host), host, lab_.hosts_folder(), lab_.uml.kernel.value());
   settings.olsrd = lab_.uml.olsrd.value();
   settings.groups = lab_.groups();
   settings.patience = std::chrono::milliseconds(lab_.patience.value().ticks() / 1'000'000);
@@ -49,6 +51,30 @@ std::unique_ptr<Guest> UmlMachine::start(NodeId host, std::uint64_t seed, Networ
   UmlSettings with_seed = settings(host);
   with_seed.seed = seed;
   return std::make_unique<UmlGuest>(with_seed, network);
+}
+
+std::vector<std::pair<std::string, std::string>> UmlMachine::digests() const {
+  const std::filesystem::path kernel = lab_.uml.kernel.value();
+  std::vector<std::pair<std::string, std::string>> all;
+  std::set<std::filesystem::path> roots;
+  const auto add = [&](const std::string& what, const std::filesystem::path& path) {
+    all.emplace_back(what + " '" + path.string() + "'", tree_digest(path));
+  };
+  add("the hosts' kernel", kernel);
+  for (const char* const name : kProgramsOfHosts)
+    add("the hosts' program", std::filesystem::path(kernel).replace_filename(name));
+  if (!lab_.uml.olsrd.value().empty()) add("the hosts' program", lab_.uml.olsrd.value());
+  for (const Host& host : lab_.topology().hosts) {
+    if (host.machine != MachineKind::uml) continue;
+    for (const auto& [to, from] : host.files) add("the file " + to + " of host " + host.name, from);
+    if (host.uml.root && roots.insert(*host.uml.root).second)
+      add("the root of host " + host.name, *host.uml.root);
+  }
+  return all;
+}
+
+std::vector<std::filesystem::path> UmlMachine::leaves(NodeId host) const {
+  return {settings(host).executed_file()};
 }
 
 void UmlMachine::add_executed(NodeId host, ExecutedFiles& to) const {

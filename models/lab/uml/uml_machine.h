@@ -5,8 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "../machine.h"
 #include "orrery/orrery.h"
@@ -32,6 +35,8 @@ class UmlMachine final : public Machine {
   void check() const override;
   void prepare() const override;
   std::unique_ptr<Guest> start(NodeId host, std::uint64_t seed, Network& network) const override;
+  std::vector<std::pair<std::string, std::string>> digests() const override;
+  std::vector<std::filesystem::path> leaves(NodeId host) const override;
   void add_executed(NodeId host, ExecutedFiles& to) const override;
 
  private:

@@ -145,7 +145,7 @@ class WorldEngine : public Engine {
   void advance_with_halts(World& world, const RunOptions& options, RunControl& control,
                           const std::function<void()>& flush_rows, RunResult& result);
   void run_whole(const Model& model, const RunOptions& options, RunControl& control,
-                 RunResult& result);
+                 RunResult& result, std::vector<LpId>& here);
 };
 
 }  // namespace orrery

@@ -18,6 +18,7 @@
 #include "run/world/halts.h"
 #include "run/world/population.h"
 #include "run/world/rank_exchange.h"
+#include "run/world/rank_files.h"
 #include "run/world/world_engine.h"
 
 namespace orrery {
@@ -96,18 +97,23 @@ class RowsOfRanks {
 RunResult WorldEngine::run(const Model& model, const RunOptions& options, RunControl& control) {
   check_options(model, options);
   RunResult result;
-  on_model_stack([&] { run_whole(model, options, control, result); });
+  std::vector<LpId> here;
+  on_model_stack([&] { run_whole(model, options, control, result, here); });
+  // What LPs leave is whole when they are destroyed.
+  if (control.ranks != nullptr) bring_files(*control.ranks, model, here);
   return result;
 }
 
 void WorldEngine::run_whole(const Model& model, const RunOptions& options, RunControl& control,
-                            RunResult& result) {
+                            RunResult& result, std::vector<LpId>& here) {
   Stopwatch watch;
   const MisuseWatch misuse;  // of LPs that end on this thread
   RowsOfRanks rows(control);
   std::optional<TraceSpan> setting_up(std::in_place, run_lane_of(control.trace), TraceKind::set_up);
   World world = make_world(*this, model, options, control, result);
   if (control.ranks != nullptr) check_placement(*control.ranks, world);
+  for (LpId id = 0; control.ranks != nullptr && id < world.lp_count(); ++id)
+    if (world.is_here(id)) here.push_back(id);
   result.workers = world.parts();
   if (control.origin != nullptr) {
     control.origin->fill(world);
