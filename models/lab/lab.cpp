@@ -44,12 +44,12 @@ void Lab::prepare() {
   if (check) return;
   note_memory();
   make_machines();
-  if (ranks() > 1) compare_machines();
   groups_ = ControlGroups::of_this_machine();
   try {
     take_folder();
     for (const auto& machine : machines_)
       if (machine) machine->prepare();
+    if (ranks() > 1) compare_machines();
   } catch (const std::filesystem::filesystem_error& error) {
     throw UsageError(std::string("the hosts' folders cannot be made: ") + error.what());
   }

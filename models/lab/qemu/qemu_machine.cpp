@@ -10,6 +10,7 @@
 
 #include "../device_address.h"
 #include "../lab.h"
+#include "../tree_digest.h"
 #include "linux_files.h"
 #include "qemu_guest.h"
 
@@ -201,6 +202,19 @@ std::unique_ptr<Guest> QemuMachine::start(NodeId id, std::uint64_t seed, Network
   return std::make_unique<QemuGuest>(
       command(id, seed), static_cast<unsigned>(lab_.host(id).ports.size()),
       std::chrono::milliseconds(lab_.patience.value().ticks() / 1'000'000), network);
+}
+
+/// The folder `guest` of a host has all that the host sees.
+std::vector<std::pair<std::string, std::string>> QemuMachine::digests() const {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (NodeId id = 0; id < lab_.topology().hosts.size(); ++id) {
+    const Host& host = lab_.host(id);
+    if (host.machine != MachineKind::qemu) continue;
+    all.emplace_back("the QEMU '" + emulator(host).string() + "'", tree_digest(emulator(host)));
+    all.emplace_back("what host " + host.name + " sees, its image or kernel and root",
+                     tree_digest(lab_.folder_of(id) / "guest"));
+  }
+  return all;
 }
 
 void QemuMachine::add_executed(NodeId id, ExecutedFiles& to) const {

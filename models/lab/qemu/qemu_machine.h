@@ -30,6 +30,7 @@ class QemuMachine final : public Machine {
   void check() const override;
   void prepare() const override;
   std::unique_ptr<Guest> start(NodeId host, std::uint64_t seed, Network& network) const override;
+  std::vector<std::pair<std::string, std::string>> digests() const override;
   void add_executed(NodeId host, ExecutedFiles& to) const override;
 
  private:
