@@ -57,7 +57,7 @@ TEST_F(FileStream, BringsFoldersAndFilesAndNothingElse) {
   const fs::path from = folder_ / "from";
   fs::create_directories(from / "a/b");
   write(from / "a/b/one", "one");
-  chmod((from / "a/b/one").c_str(), 0640);
+  chmod((from / "a/b/one").c_str(), 04640);  // without the bit that lends the owner's rights
   const timespec times[] = {{1'700'000'000, 5}, {1'700'000'000, 5}};
   ASSERT_EQ(utimensat(AT_FDCWD, (from / "a/b/one").c_str(), times, 0), 0);
   write(from / "large", std::string(1'000'000, 'x'));

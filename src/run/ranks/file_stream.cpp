@@ -75,7 +75,7 @@ void FileSender::put(int folder, const char* name, unsigned level) {
   const Descriptor file(openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (file.get() < 0) return fail(fmt::format("'{}' in it cannot be read", name));
   ByteWriter begin, end;
-  begin.put(std::string_view(level == 0 ? "" : name)).put(status.st_mode & 07777);
+  begin.put(std::string_view(level == 0 ? "" : name)).put(status.st_mode & 0777);
   end.put(status.st_mtim);
   send_(as(is_folder ? FilePart::folder : FilePart::file, begin));
   if (is_folder) {
@@ -205,7 +205,7 @@ std::string FileReceiver::next_name(ByteReader& reader) {
 
 void FileReceiver::enter_folder(ByteReader& reader) {
   const std::string name = next_name(reader);
-  const mode_t mode = reader.get<mode_t>() & 07777;
+  const mode_t mode = reader.get<mode_t>() & 0777;
   const int in = folders_.back()->get();
   if (mkdirat(in, name.c_str(), 0700) != 0) throw_errno(path_);
   auto folder = std::make_unique<Descriptor>(
@@ -216,7 +216,7 @@ void FileReceiver::enter_folder(ByteReader& reader) {
 
 void FileReceiver::begin_file(ByteReader& reader) {
   const std::string name = next_name(reader);
-  const mode_t mode = reader.get<mode_t>() & 07777;
+  const mode_t mode = reader.get<mode_t>() & 0777;
   file_ = std::make_unique<Descriptor>(openat(folders_.back()->get(), name.c_str(),
                                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                                               0600));

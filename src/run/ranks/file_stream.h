@@ -54,7 +54,8 @@ class FileSender {
   std::string path_;  ///< of the item, for messages
 };
 
-/// Makes files and folders from parcels, which are checked.
+/// Makes files and folders from parcels, which are checked. Modes keep the bits of permissions alone: a
+/// guest must not leave a program that runs as the user who started the run.
 class FileReceiver {
  public:
   /// Where item number `item` of an LP belongs; "" if there is none.

@@ -214,6 +214,8 @@ class alignas(64) EventLoop {
     const unsigned owner = exchange_.owner(header.receiver);
     if (owner == owner_) [[likely]]
       return set_->events.push(header, payload);
+    // pass_on takes an address. Without a copy the header would be built in memory in both cases, in
+    // words, and read back in wider ones, for which the processor waits.
     const EventHeader copy(header);
     pass_on(owner, copy, payload);
   }
