@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "guest_error.h"
 #include "process_tree.h"
 
 namespace orrery::lab {
@@ -70,6 +71,14 @@ std::optional<std::string> GuestTimeout::look(pid_t guest) {
   if (idle_ >= std::max(limit_, kLeastIdle))
     return "it has neither computed nor answered for " + seconds(idle_);
   return std::nullopt;
+}
+
+void GuestTimeout::check(pid_t guest) {
+  const auto clock = std::chrono::steady_clock::now();
+  if (!looked_at_) looked_at_ = clock;
+  if (clock - *looked_at_ < kPeriod) return;
+  looked_at_ = clock;
+  if (const auto complaint = look(guest)) throw GuestGivenUp(*complaint);
 }
 
 }  // namespace orrery::lab

@@ -30,14 +30,21 @@ class GuestTimeout {
   /// To be called after each period in which the guest did not get on; `guest`: its first process.
   /// Returns the reason for which the guest should be given up, if there is one.
   std::optional<std::string> look(pid_t guest);
+  /// Calls look() once a period. To be called now and then while the guest is waited for. Throws
+  /// GuestGivenUp.
+  void check(pid_t guest);
   /// The guest has waited for something, or some virtual time has passed in it.
-  void got_on() { begun_ = false; }
+  void got_on() {
+    begun_ = false;
+    looked_at_.reset();
+  }
 
  private:
   const std::chrono::milliseconds limit_;
   bool begun_ = false;
   std::chrono::milliseconds at_first_{}, at_last_{};  ///< processor time at two calls of look()
   std::chrono::milliseconds idle_{}, starved_{};
+  std::optional<std::chrono::steady_clock::time_point> looked_at_;  ///< by check(), since it got on
 };
 
 }  // namespace orrery::lab

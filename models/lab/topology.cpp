@@ -34,6 +34,13 @@ bool Wire::is_up(std::int64_t begin, std::int64_t end) const {
   return true;
 }
 
+std::vector<NodeId> Topology::hosts_of(MachineKind kind) const {
+  std::vector<NodeId> ids;
+  for (NodeId id = 0; id < hosts.size(); ++id)
+    if (hosts[id].machine == kind) ids.push_back(id);
+  return ids;
+}
+
 void Topology::add_terminal(Host* host) {
   constexpr std::int64_t kDelay = 1'000'000;
   Node node;

@@ -112,6 +112,7 @@ struct Topology {
 
   std::size_t nodes() const { return first_radio() + radios.size() + (terminal ? 1 : 0); }
   bool is_host(NodeId id) const { return id < hosts.size(); }
+  std::vector<NodeId> hosts_of(MachineKind kind) const;
   bool is_radio(NodeId id) const {
     return id >= first_radio() && id < first_radio() + radios.size();
   }

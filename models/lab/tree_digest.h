@@ -5,11 +5,28 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace orrery::lab {
 
 /// Follows `path` if it is a link, and no link in it. Throws UsageError if something cannot be read.
 std::string tree_digest(const std::filesystem::path& path);
+
+/// Names with digests. Hosts share files, and each file or folder is read once.
+class TreeDigests {
+ public:
+  void add(const std::string& what, const std::filesystem::path& path) {
+    if (seen_.insert(path).second)
+      all_.emplace_back(what + " '" + path.string() + "'", tree_digest(path));
+  }
+  std::vector<std::pair<std::string, std::string>> take() { return std::move(all_); }
+
+ private:
+  std::set<std::filesystem::path> seen_;
+  std::vector<std::pair<std::string, std::string>> all_;
+};
 
 }  // namespace orrery::lab

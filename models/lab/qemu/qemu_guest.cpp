@@ -110,7 +110,7 @@ void QemuGuest::stopped(const orrery_message& message, std::int64_t until) {
     refuse(message, "about another time");
   next_ = message.next;
   dropped_ += message.number;
-  got_on();
+  timeout_.got_on();
 }
 
 void QemuGuest::ended(const orrery_message& message) {
@@ -146,23 +146,9 @@ orrery_message QemuGuest::await() {
     ready = poll(&answer, 1, static_cast<int>(GuestTimeout::kPeriod.count()));
     if (ready < 0 && errno != EINTR)
       throw std::system_error(errno, std::generic_category(), "poll");
-    look();
+    timeout_.check(process_->id());
   } while (ready <= 0);
   return channel_.take<orrery_message>();
-}
-
-/// Throws GuestGivenUp if the guest should not be waited for any longer.
-void QemuGuest::look() {
-  const auto clock = std::chrono::steady_clock::now();
-  if (!looked_at_) looked_at_ = clock;
-  if (clock - *looked_at_ < GuestTimeout::kPeriod) return;
-  looked_at_ = clock;
-  if (const auto complaint = timeout_.look(process_->id())) throw GuestGivenUp(*complaint);
-}
-
-void QemuGuest::got_on() {
-  looked_at_.reset();
-  timeout_.got_on();
 }
 
 }  // namespace orrery::lab

@@ -56,8 +56,6 @@ class QemuGuest final : public Guest {
   void serve(std::int64_t until);
   void tell(const orrery_message& message, std::span<const std::byte> frame = {}) const;
   orrery_message await();
-  void look();
-  void got_on();
   void send_frame(const orrery_message& message);
   void stopped(const orrery_message& message, std::int64_t until);
   void ended(const orrery_message& message);
@@ -75,7 +73,6 @@ class QemuGuest final : public Guest {
   int core_ = -1;  ///< the core of its processes
   std::vector<std::byte> frame_;
   GuestTimeout timeout_;
-  std::optional<std::chrono::steady_clock::time_point> looked_at_;  ///< since it last got on
 };
 
 }  // namespace orrery::lab

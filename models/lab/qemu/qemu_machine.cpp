@@ -142,8 +142,8 @@ std::filesystem::path QemuMachine::emulator(const Host& host) const {
 }
 
 void QemuMachine::check() const {
-  for (const Host& host : lab_.topology().hosts) {
-    if (host.machine != MachineKind::qemu) continue;
+  for (const NodeId id : lab_.topology().hosts_of(MachineKind::qemu)) {
+    const Host& host = lab_.host(id);
     std::vector<std::filesystem::path> needed = {emulator(host), program("enter")};
     if (host.qemu.has_linux())
       needed.insert(needed.end(), {program("x86_64/linux"), program("init"), program("olsrd")});
@@ -160,9 +160,8 @@ void QemuMachine::check() const {
 }
 
 void QemuMachine::prepare() const {
-  for (NodeId id = 0; id < lab_.topology().hosts.size(); ++id) {
+  for (const NodeId id : lab_.topology().hosts_of(MachineKind::qemu)) {
     const Host& host = lab_.host(id);
-    if (host.machine != MachineKind::qemu) continue;
     const std::filesystem::path at = lab_.folder_of(id);
     std::filesystem::remove_all(at);
     for (const char* const folder : {"guest", "lab", "out", "root", "nothing"})
@@ -204,17 +203,23 @@ std::unique_ptr<Guest> QemuMachine::start(NodeId id, std::uint64_t seed, Network
       std::chrono::milliseconds(lab_.patience.value().ticks() / 1'000'000), network);
 }
 
-/// The folder `guest` of a host has all that the host sees.
 std::vector<std::pair<std::string, std::string>> QemuMachine::digests() const {
-  std::vector<std::pair<std::string, std::string>> all;
-  for (NodeId id = 0; id < lab_.topology().hosts.size(); ++id) {
+  TreeDigests digests;
+  for (const NodeId id : lab_.topology().hosts_of(MachineKind::qemu)) {
     const Host& host = lab_.host(id);
-    if (host.machine != MachineKind::qemu) continue;
-    all.emplace_back("the QEMU '" + emulator(host).string() + "'", tree_digest(emulator(host)));
-    all.emplace_back("what host " + host.name + " sees, its image or kernel and root",
-                     tree_digest(lab_.folder_of(id) / "guest"));
+    digests.add("the QEMU", emulator(host));
+    if (!host.qemu.has_linux()) {
+      digests.add("the image of host " + host.name, host.qemu.image);
+      continue;
+    }
+    digests.add("the hosts' kernel and firmware", program("x86_64"));
+    for (const char* const name : {"init", "off", "as", "olsrd"})
+      digests.add("the hosts' program", program(name));
+    digests.add("the root of host " + host.name, root_disk(host.qemu.root, program("roots")));
+    for (const auto& [to, from] : host.files)
+      digests.add("the file " + to + " of host " + host.name, from);
   }
-  return all;
+  return digests.take();
 }
 
 void QemuMachine::add_executed(NodeId id, ExecutedFiles& to) const {

@@ -113,17 +113,12 @@ std::size_t UmlGuest::wait_for(std::span<pollfd> all) {
 /// computes moves the time by a reading of the clock each time.
 void UmlGuest::look() {
   constexpr std::int64_t kTickNs = 10'000'000;
-  const auto clock = std::chrono::steady_clock::now();
   if (calendar_.reached() - got_on_at_ >= kTickNs) got_on();
-  if (!looked_at_) looked_at_ = clock;
-  if (clock - *looked_at_ < GuestTimeout::kPeriod) return;
-  looked_at_ = clock;
-  if (const auto complaint = timeout_.look(process_->id())) throw GuestGivenUp(*complaint);
+  timeout_.check(process_->id());
 }
 
 void UmlGuest::got_on() {
   got_on_at_ = calendar_.reached();
-  looked_at_.reset();
   timeout_.got_on();
 }
 

@@ -102,7 +102,6 @@ class UmlGuest final : public Guest {
   std::unique_ptr<GuestProcess> process_;
   GuestTimeout timeout_;
   std::int64_t got_on_at_ = 0;  ///< the guest's time when it last got on
-  std::optional<std::chrono::steady_clock::time_point> looked_at_;  ///< since it last got on
 };
 
 }  // namespace orrery::lab

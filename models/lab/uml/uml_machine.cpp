@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <set>
 #include <vector>
 
 #include "../lab.h"
@@ -42,8 +41,7 @@ void UmlMachine::check() const {
 
 void UmlMachine::prepare() const {
   std::vector<UmlSettings> hosts;
-  for (NodeId id = 0; id < lab_.topology().hosts.size(); ++id)
-    if (lab_.host(id).machine == MachineKind::uml) hosts.push_back(settings(id));
+  for (const NodeId id : lab_.topology().hosts_of(MachineKind::uml)) hosts.push_back(settings(id));
   prepare_uml_folders(lab_.topology(), hosts);
 }
 
@@ -55,22 +53,18 @@ std::unique_ptr<Guest> UmlMachine::start(NodeId host, std::uint64_t seed, Networ
 
 std::vector<std::pair<std::string, std::string>> UmlMachine::digests() const {
   const std::filesystem::path kernel = lab_.uml.kernel.value();
-  std::vector<std::pair<std::string, std::string>> all;
-  std::set<std::filesystem::path> roots;
-  const auto add = [&](const std::string& what, const std::filesystem::path& path) {
-    all.emplace_back(what + " '" + path.string() + "'", tree_digest(path));
-  };
-  add("the hosts' kernel", kernel);
+  TreeDigests digests;
+  digests.add("the hosts' kernel", kernel);
   for (const char* const name : kProgramsOfHosts)
-    add("the hosts' program", std::filesystem::path(kernel).replace_filename(name));
-  if (!lab_.uml.olsrd.value().empty()) add("the hosts' program", lab_.uml.olsrd.value());
-  for (const Host& host : lab_.topology().hosts) {
-    if (host.machine != MachineKind::uml) continue;
-    for (const auto& [to, from] : host.files) add("the file " + to + " of host " + host.name, from);
-    if (host.uml.root && roots.insert(*host.uml.root).second)
-      add("the root of host " + host.name, *host.uml.root);
+    digests.add("the hosts' program", std::filesystem::path(kernel).replace_filename(name));
+  if (!lab_.uml.olsrd.value().empty()) digests.add("the hosts' program", lab_.uml.olsrd.value());
+  for (const NodeId id : lab_.topology().hosts_of(MachineKind::uml)) {
+    const Host& host = lab_.host(id);
+    for (const auto& [to, from] : host.files)
+      digests.add("the file " + to + " of host " + host.name, from);
+    if (host.uml.root) digests.add("the root of host " + host.name, *host.uml.root);
   }
-  return all;
+  return digests.take();
 }
 
 std::vector<std::filesystem::path> UmlMachine::leaves(NodeId host) const {
