@@ -270,10 +270,11 @@ std::size_t TomlTable::choice(std::string_view key, std::span<const std::string_
   return static_cast<std::size_t>(found - words.begin());
 }
 
-std::filesystem::path TomlTable::existing_file(std::string_view key,
-                                               const std::string& name) const {
+std::filesystem::path TomlTable::existing_file(std::string_view key, const std::string& name,
+                                               std::string_view advice) const {
   const std::filesystem::path path = std::filesystem::path(*path_).parent_path() / name;
-  if (!std::filesystem::exists(path)) fail_at(key, "there is no '" + path.string() + "'");
+  if (!std::filesystem::exists(path))
+    fail_at(key, "there is no '" + path.string() + "'" + std::string(advice));
   return std::filesystem::absolute(path);
 }
 

@@ -79,8 +79,9 @@ class TomlTable {
   }
   std::size_t choice(std::string_view key, std::span<const std::string_view> words) const;
   /// The absolute path of the file or folder `name`, a part of the value of `key`. `name` is
-  /// relative to the TOML file.
-  std::filesystem::path existing_file(std::string_view key, const std::string& name) const;
+  /// relative to the TOML file. `advice` ends the sentence if there is none.
+  std::filesystem::path existing_file(std::string_view key, const std::string& name,
+                                      std::string_view advice = {}) const;
 
   /// The table in braces that is the value of `key`.
   std::optional<TomlTable> table(std::string_view key) const;

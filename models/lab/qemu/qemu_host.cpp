@@ -12,6 +12,9 @@
 namespace orrery::lab {
 namespace {
 
+constexpr std::string_view kAdvice =
+    "; './dev lab --qemu' builds what the topologies of models/lab name";
+
 /// The architecture for which a program is (ELF specification: class, byte order, e_machine), or ""
 /// if the file is no program of 32 bits.
 std::string elf_architecture(const std::filesystem::path& path) {
@@ -42,7 +45,7 @@ void read_image(const TomlTable& table, Host& host) {
   QemuHost& qemu = host.qemu;
   // The machines' own firmware tables, the arguments and an image lie in the first 4 MiB.
   host.memory_megabytes = static_cast<unsigned>(table.integer("memory", 4, 1024, 16));
-  qemu.image = table.existing_file("image", table.text("image"));
+  qemu.image = table.existing_file("image", table.text("image"), kAdvice);
   check_image(table, qemu);
   qemu.arguments = table.text("arguments", "");
   if (qemu.arguments.size() > QemuHost::kMostArguments)
@@ -52,7 +55,7 @@ void read_image(const TomlTable& table, Host& host) {
 
 void read_linux(const TomlTable& table, Host& host) {
   host.memory_megabytes = static_cast<unsigned>(table.integer("memory", 64, 4096, 128));
-  host.qemu.root = table.existing_file("root", table.text("root"));
+  host.qemu.root = table.existing_file("root", table.text("root"), kAdvice);
   if (!std::filesystem::is_directory(host.qemu.root))
     table.fail_at("root", "'" + host.qemu.root.string() + "' is no folder");
   read_programs(table, host);
