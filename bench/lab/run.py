@@ -15,7 +15,8 @@
   staggering
            how far 8 to 64 busy hosts are apart in their own times, on virtual time and by the machine's
            scheduler
-  worm     64 hosts, of which one is infected: the curve of infection over seeds, and beside a busy machine
+  worm     64 hosts, of which one is infected, with delays of 1, 10 and 100 ms: the curve of infection over
+           seeds, beside a busy machine, and by the machine's scheduler
   mesh     64 radio stations, routed by babeld, batman-adv and OLSR; one stays or walks along the edge:
            CND over many hops
   mesh-worm
@@ -30,12 +31,14 @@ and libopenmpi-dev, for 'calls' its sip-tester, for 'clocks' its chrony.
 
 import argparse
 import hashlib
+import math
 import re
 import statistics
 import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
@@ -58,6 +61,7 @@ LEAST_FRAMES, LEAST_BUSY = 20_000, 1.5
 MOST_WINDOW_ERROR, MOST_PFTK_ERROR, MOST_CALL_LOSS_ERROR = 0.05, 0.15, 0.03
 MOST_MEASURED_MS = 0.005  # chronyd's log has four digits of 10 ms
 MOST_CORRECTED_US = 1
+MOST_STANDARD_ERRORS = 3
 MOST_DRIFT_PPM = 0.02  # 256 ns of 20 s, the steps of a host's clock
 MOST_WINDOWS_APART = 2.1  # one is executed, and the links promise another; a little is rounding
 
@@ -255,24 +259,46 @@ def reno(place, options, rows, bars):
 
 def spread_worm(place, options, rows, bars):
     hosts = options.worm_hosts
-    path = worm.topology(place, hosts)
-    table = Table((f"a worm among {hosts} hosts", 26, ""), ("infected", 9, ""),
-                  ("90 % after, s", 14, ".3f"), ("beta, 1/s", 10, ".1f"))
+    table = Table((f"a worm among {hosts} hosts", 22, ""), ("infected", 9, ""), ("90 % after, s", 14, ".3f"),
+                  ("least", 7, ".3f"), ("most", 7, ".3f"), ("repeated", 9, ""), ("failed", 7, ""),
+                  ("took, s", 8, ".1f"), ("for, s", 7, ""))
     table.head()
-    curves = []
-    for seed in range(1, options.seeds + 1):
-        times, fingerprint = worm.spread(place, options, path, hosts, seed)
-        if seed == 1:
-            first = fingerprint
-        curves.append(times)
-        table.row(f"seed {seed}", len(times), worm.until_share(times, hosts),
-                  worm.rate_of(times, hosts))
-        rows.append({"part": "worm", "seed": seed, "times": times, "fingerprint": fingerprint})
-    _, busy_fingerprint = worm.beside_hogs(lambda: worm.spread(place, options, path, hosts, 1))
-    bars.add("worm: seed 1 beside busy loops differs", int(busy_fingerprint != first), 0,
-             at_most=True)
-    beta = statistics.mean(worm.rate_of(times, hosts) for times in curves)
-    worm.picture(curves, hosts, beta, options.out / "worm.png")
+    curves, simulations, fair = {}, {}, {}
+    for delay_ms in worm.DELAYS_MS:
+        found = [worm.spread(place, options, hosts, delay_ms, seed)
+                 for seed in range(1, options.seeds + 1)]
+        rows += [{"part": "worm", **row} for row in found]
+        curves[delay_ms] = [row["times"] for row in found]
+        ends = row_of_worm(table, f"{delay_ms} ms, {options.seeds} seeds", found, hosts)
+        simulations[delay_ms] = [worm.simulated(hosts, delay_ms, seed) for seed in range(worm.SIMULATIONS)]
+        expected = [worm.until_share(times, hosts) for times in simulations[delay_ms]]
+        table.row("  simulated", hosts, statistics.mean(expected), min(expected), max(expected))
+        rows.append({"part": "worm", "delay_ms": delay_ms, "simulated": expected})
+        bars.add(f"worm, {delay_ms} ms: hosts not infected",
+                 sum(hosts - len(row["times"]) for row in found), 0, at_most=True)
+        bars.add(f"worm, {delay_ms} ms: standard errors from what is simulated",
+                 abs(statistics.mean(ends) - statistics.mean(expected))
+                 / (statistics.stdev(expected) / math.sqrt(len(ends))), MOST_STANDARD_ERRORS,
+                 at_most=True)
+        if not options.without_fair:
+            row = worm.fair_spread(place, options, hosts, delay_ms)
+            rows.append({"part": "worm", "fair": True, **row})
+            fair[delay_ms] = row["times"]
+            row_of_worm(table, "  the machine's scheduler", [row], hosts)
+    first = next(row for row in rows if row["part"] == "worm")
+    again = worm.beside_hogs(lambda: worm.spread(place, options, hosts, worm.DELAYS_MS[0], 1))
+    bars.add("worm: seed 1 beside busy loops differs",
+             int(again["fingerprint"] != first["fingerprint"]), 0, at_most=True)
+    worm.picture(curves, simulations, fair, hosts, options.out / "worm.png")
+
+
+def row_of_worm(table, name, found, hosts):
+    ends = [worm.until_share(row["times"], hosts) for row in found]
+    tried = sum((row["shots"] for row in found), start=Counter())
+    table.row(name, min(len(row["times"]) for row in found), statistics.mean(ends), min(ends), max(ends),
+              tried["repeated"], tried["failed"] + tried["opened"],
+              statistics.mean(row["wall_s"] for row in found), found[0]["span_s"])
+    return ends
 
 
 def radio_mesh(place, options, rows, bars):
@@ -300,7 +326,7 @@ def mesh_worm(place, options, rows, bars):
     table = Table((f"a worm over next hops of {hosts}", 30, ""), ("infected", 9, ""),
                   ("the first, in this order", 26, ""))
     table.head()
-    for protocol in (one for one in options.protocols if one != "batman"):  # it has no hops of IP
+    for protocol in options.protocols:
         curves = {"stays": [], "walks": []}
         for moves, spreads in curves.items():
             for seed in range(1, options.mesh_seeds + 1):
@@ -444,12 +470,12 @@ def main():
                       help="grid of the mesh, and one station more (%(default)s)")
     made.add_argument("--protocols", metavar="A,B", type=some_of(mesh.PROTOCOLS),
                       default=",".join(mesh.PROTOCOLS), help="that route it (%(default)s)")
-    made.add_argument("--mesh-seeds", type=at_least(1), default=3, help="of the worm there (3)")
+    made.add_argument("--mesh-seeds", type=at_least(1), default=5, help="of the worm there (5)")
     made.add_argument("--repetitions", type=at_least(2), default=100, help="of each (100)")
     made.add_argument("--repeated", metavar="A,B", type=some_of(repeated(None)),
                       default=",".join(repeated(None)), help="what (%(default)s)")
     made.add_argument("--without-fair", action="store_true",
-                      help="orders, mpi, staggering, mesh: only on virtual time, which is faster")
+                      help="orders, mpi, staggering, worm, mesh: only on virtual time, which is faster")
     options = made.parse_args()
     require(options, "lab_fair")
     if not KERNEL.exists():
