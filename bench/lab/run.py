@@ -9,7 +9,8 @@
   scale    2 to 128 hosts: time to boot, memory, an idle hour
   orders   CND and VND of Yoginath's thesis: messages whose order of arrival is known, 8 to 128 hosts,
            without virtual time beside (the fair-share case)
-  mpi      CND and VND by Open MPI over TCP between 8 hosts, the fair-share case beside
+  windows  CND and VND with windows of several lengths, in which hosts run at once: what the length costs
+  mpi      CND and VND by Open MPI over TCP between 8 and 32 hosts, the fair-share case beside
   calls    SIP and RTP by sipp over three hops of 2 Mbit/s, 1 to 64 calls at once: calls that fail and
            packets that are lost
   staggering
@@ -55,6 +56,7 @@ from harness import (ROOT, Bars, Comparison, Table, at_least, command, numbers, 
 from hosts import KERNEL, Run, Workplace, need, parallel, star, two_hosts  # noqa: E402
 
 SIZES = (8, 16, 32, 64, 128)
+WINDOWS = ("0.1ms", "0.3ms", "1ms", "2.5ms")  # half of a link's delay is the longest
 MOST_HOSTS = 254  # of 10.0.0.0/24
 MOST_MEGABYTES, MOST_BOOT_S, MOST_IDLE_S = 15, 40, 60
 LEAST_FRAMES, LEAST_BUSY = 20_000, 1.5
@@ -176,10 +178,25 @@ def all_orders(place, options, rows, bars):
             orders.one(place, options, table, bars, rows, kind, ranks)
 
 
+def orders_in_windows(place, options, rows, bars):
+    ranks = min(options.sizes, key=lambda size: abs(size - 16))
+    table = Table((f"order among {ranks}, windows", 26, ""), ("E", 8, ".2f"), ("lost", 6, ""),
+                  ("run, s", 8, ".1f"))
+    table.head()
+    for kind in ("cnd", "vnd"):
+        for window in WINDOWS:
+            error, missing, wall_s = orders.in_windows(place, options, kind, ranks, window)
+            table.row(f"{kind}, {window}", error, missing, wall_s)
+            rows.append({"part": "windows", "kind": kind, "ranks": ranks, "window": window, "ours": error,
+                         "ours_missing": missing, "ours_s": wall_s})
+            bars.add(f"{kind} in windows of {window}: E", error + missing, 0, at_most=True)
+
+
 def orders_by_mpi(place, options, rows, bars):
     table = table_of_orders("order by Open MPI")
-    for kind in ("cnd", "vnd"):
-        mpi.one(place, options, table, bars, rows, kind)
+    for ranks in options.mpi_sizes:
+        for kind in ("cnd", "vnd"):
+            mpi.one(place, options, table, bars, rows, kind, ranks)
 
 
 def all_calls(place, options, rows, bars):
@@ -387,7 +404,7 @@ def repeated(place):
     ready = ROOT / "models/lab/topologies"
     return {**{name: lambda name=name: ready / f"{name}.toml"
                for name in ("three-hosts", "star-64", "manet-mobile")},
-            "mpi-8": lambda: mpi.topology(place, "cnd", rounds=1, capture=True)}
+            "mpi-8": lambda: mpi.topology(place, "cnd", 8, rounds=1, capture=True)}
 
 
 def engines_of(name):
@@ -433,7 +450,7 @@ def need_programs(parts, protocols):
 
 
 PARTS = {"exact": exact, "reno": reno, "frames": frames, "busy": busy, "scale": scale,
-         "orders": all_orders, "mpi": orders_by_mpi, "calls": all_calls,
+         "orders": all_orders, "windows": orders_in_windows, "mpi": orders_by_mpi, "calls": all_calls,
          "staggering": stagger, "worm": spread_worm, "mesh": radio_mesh, "mesh-worm": mesh_worm,
          "clocks": drifting_clocks, "repeat": repeat}
 
@@ -455,6 +472,8 @@ def main():
                       help=f"some of {','.join(PARTS)} (all)")
     made.add_argument("--sizes", metavar="N,N", type=numbers(int, 3, MOST_HOSTS),
                       default=",".join(map(str, SIZES)), help="ranks of the orders (%(default)s)")
+    made.add_argument("--mpi-sizes", metavar="N,N", type=numbers(int, 3, 128), default="8,32",
+                      help="ranks of Open MPI; 64 take a quarter of an hour (%(default)s)")
     made.add_argument("--losses", metavar="P,P", type=numbers(float, 1e-6, 0.1),
                       default="0.01,0.003,0.001,0.0003,0.0001",
                       help="probabilities for Reno (%(default)s)")
