@@ -13,6 +13,9 @@
   mpi      CND and VND by Open MPI over TCP between 8 and 32 hosts, the fair-share case beside
   calls    SIP and RTP by sipp over three hops of 2 Mbit/s, 1 to 64 calls at once: calls that fail and
            packets that are lost
+  calls-radio
+           the same calls over three hops of one radio channel, alone and beside 60 other hosts, without
+           virtual time beside
   staggering
            how far 8 to 64 busy hosts are apart in their own times, on virtual time and by the machine's
            scheduler
@@ -64,6 +67,7 @@ MOST_WINDOW_ERROR, MOST_PFTK_ERROR, MOST_CALL_LOSS_ERROR = 0.05, 0.15, 0.03
 MOST_MEASURED_MS = 0.005  # chronyd's log has four digits of 10 ms
 MOST_CORRECTED_US = 1
 MOST_STANDARD_ERRORS = 3
+RADIO_OTHERS = 60
 MOST_DRIFT_PPM = 0.02  # 256 ns of 20 s, the steps of a host's clock
 MOST_WINDOWS_APART = 2.1  # one is executed, and the links promise another; a little is rounding
 
@@ -221,6 +225,26 @@ def all_calls(place, options, rows, bars):
     calls.picture(measured, path, options.out / "calls.png")
 
 
+def calls_by_radio(place, options, rows, bars):
+    table = Table(("calls over 3 radio hops", 40, ""), ("failed", 8, ""), ("sent again", 11, ""),
+                  ("lost", 8, ".2%"), ("back", 8, ".2%"), ("run, s", 8, ".1f"))
+    table.head()
+    for count in options.radio_calls:
+        found = {}
+        for others, machine in ((0, "alone"), (RADIO_OTHERS, f"beside {RADIO_OTHERS} hosts")):
+            for way, measure in (("virtual time", calls.on_radio), ("the scheduler", calls.on_radio_fair)):
+                if way == "the scheduler" and options.without_fair:
+                    continue
+                row = found[others, way] = measure(place, options, count, others)
+                table.row(f"{count}, {way}, {machine}", row["failed"], row["retransmissions"], row["lost"],
+                          row["lost_back"], row["wall_s"])
+                rows.append(row)
+        alone, beside = (found[others, "virtual time"] for others in (0, RADIO_OTHERS))
+        bars.add(f"{count} calls over radio: figures that differ beside other hosts",
+                 sum(alone[key] != beside[key] for key in ("failed", "retransmissions", "lost", "lost_back")),
+                 0, at_most=True)
+
+
 def stagger(place, options, rows, bars):
     table = Table(("busy hosts", 30, ""), ("most apart, ms", 15, ",.2f"), ("mean", 10, ",.2f"),
                   ("noted", 9, ","))
@@ -355,9 +379,12 @@ def mesh_worm(place, options, rows, bars):
                 rows.append({"part": "mesh-worm", "protocol": protocol, "moves": moves, "seed": seed,
                              "spread": spread})
         for moves, near in mesh.nearest(columns).items():
+            found = curves[moves]
             bars.add(f"worm over {protocol}, the first {moves}: seeds whose second is not near it",
-                     sum(len(spread) < 2 or spread[1][0] not in near for spread in curves[moves]), 0,
-                     at_most=True)
+                     sum(spread[1][0] not in near for spread in found if len(spread) > 1), 0, at_most=True)
+            if moves == "stays":
+                bars.add(f"worm over {protocol}, the first stays: seeds in which it stays alone",
+                         sum(len(spread) < 2 for spread in found), 0, at_most=True)
         mesh.picture(curves, hosts, options.out / f"mesh-{protocol}.png")
 
 
@@ -450,7 +477,7 @@ def need_programs(parts, protocols):
 
 
 PARTS = {"exact": exact, "reno": reno, "frames": frames, "busy": busy, "scale": scale,
-         "orders": all_orders, "windows": orders_in_windows, "mpi": orders_by_mpi, "calls": all_calls,
+         "orders": all_orders, "windows": orders_in_windows, "mpi": orders_by_mpi, "calls": all_calls, "calls-radio": calls_by_radio,
          "staggering": stagger, "worm": spread_worm, "mesh": radio_mesh, "mesh-worm": mesh_worm,
          "clocks": drifting_clocks, "repeat": repeat}
 
@@ -481,6 +508,8 @@ def main():
                       help="losses to wait for at each (1000)")
     made.add_argument("--calls", metavar="N,N", type=numbers(int, 1, 1000),
                       default="1,2,4,8,16,20,24,28,32,48,64", help="at once (%(default)s)")
+    made.add_argument("--radio-calls", metavar="N,N", type=numbers(int, 1, 100), default="2,4,6,8,12",
+                      help="at once, over radio (%(default)s)")
     made.add_argument("--busy-sizes", metavar="N,N", type=numbers(int, 2, MOST_HOSTS),
                       default="8,16,32,64", help="hosts of staggering (%(default)s)")
     made.add_argument("--seeds", type=at_least(2), default=10, help="of the worm (10)")
@@ -494,7 +523,7 @@ def main():
     made.add_argument("--repeated", metavar="A,B", type=some_of(repeated(None)),
                       default=",".join(repeated(None)), help="what (%(default)s)")
     made.add_argument("--without-fair", action="store_true",
-                      help="orders, mpi, staggering, worm, mesh: only on virtual time, which is faster")
+                      help="orders, mpi, calls-radio, staggering, worm, mesh: only on virtual time, which is faster")
     options = made.parse_args()
     require(options, "lab_fair")
     if not KERNEL.exists():
