@@ -305,7 +305,7 @@ def spread_worm(place, options, rows, bars):
                   ("took, s", 8, ".1f"), ("for, s", 7, ""))
     table.head()
     curves, simulations, fair = {}, {}, {}
-    for delay_ms in worm.DELAYS_MS:
+    for delay_ms in map(int, options.delays):
         found = [worm.spread(place, options, hosts, delay_ms, seed)
                  for seed in range(1, options.seeds + 1)]
         rows += [{"part": "worm", **row} for row in found]
@@ -327,7 +327,7 @@ def spread_worm(place, options, rows, bars):
             fair[delay_ms] = row["times"]
             row_of_worm(table, "  the machine's scheduler", [row], hosts)
     first = next(row for row in rows if row["part"] == "worm")
-    again = worm.beside_hogs(lambda: worm.spread(place, options, hosts, worm.DELAYS_MS[0], 1))
+    again = worm.beside_hogs(lambda: worm.spread(place, options, hosts, first["delay_ms"], 1))
     bars.add("worm: seed 1 beside busy loops differs",
              int(again["fingerprint"] != first["fingerprint"]), 0, at_most=True)
     worm.picture(curves, simulations, fair, hosts, options.out / "worm.png")
@@ -514,6 +514,8 @@ def main():
                       default="8,16,32,64", help="hosts of staggering (%(default)s)")
     made.add_argument("--seeds", type=at_least(2), default=10, help="of the worm (10)")
     made.add_argument("--worm-hosts", type=at_least(8), default=64, help="it has (64)")
+    made.add_argument("--delays", metavar="MS,MS", type=some_of([str(delay) for delay in worm.SPAN_S]),
+                      default=",".join(map(str, worm.SPAN_S)), help="between its hosts (%(default)s)")
     made.add_argument("--mesh", metavar="CxR", type=grid, default="9x7",
                       help="grid of the mesh, and one station more (%(default)s)")
     made.add_argument("--protocols", metavar="A,B", type=some_of(mesh.PROTOCOLS),

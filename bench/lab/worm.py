@@ -17,9 +17,8 @@ from hosts import Run, parallel, run_fair, star
 
 FIRST_S = 2
 START_OF_HOSTS = 1_700_000_000  # the date at which hosts start in virtual time
-DELAYS_MS = (1, 10, 100)  # one way, between two hosts
+SPAN_S = {1: 3, 10: 4, 100: 16}  # by delay in ms, one way: when all hosts are infected
 SIMULATIONS = 1000
-SPAN_S = {1: 3, 10: 4, 100: 16}  # all hosts are infected by then
 FAIR_SLOWER = 3  # the machine's scheduler has as many times the span
 
 
