@@ -142,6 +142,8 @@ class Model {
   /// For prepare(): the number of this process among the ranks of the run, and their number.
   unsigned rank() const { return rank_; }
   unsigned ranks() const { return ranks_; }
+  /// For prepare(): the seed of the run, which random() uses.
+  std::uint64_t seed() const { return seed_; }
   /// For prepare(): results depend on something beyond input files and parameters. Ranks with
   /// different values are refused, with `what`: "the program 'tool'".
   void must_be_equal(std::string what, std::string value) {

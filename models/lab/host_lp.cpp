@@ -24,10 +24,12 @@ std::string printable(std::string line) {
 
 }  // namespace
 
-HostLp::HostLp(const Lab& lab, NodeId id) : lab_(lab), id_(id), ports_(lab.outgoing_of(id)) {}
+HostLp::HostLp(const Lab& lab, NodeId id)
+    : lab_(lab), id_(id), ports_(lab.outgoing_of(id)), frames_sent_(lab.log(), host().name) {}
 
 void HostLp::start(Context& context) {
   context_ = &context;
+  if (id_ == 0 && lab_.log() != nullptr) lab_.log()->begin(context.horizon().ticks());
   const std::filesystem::path folder = lab_.folder_of(id_);
   console_ = folder / "console";
   for (unsigned i = 0; i < host().ports.size(); ++i)
@@ -66,7 +68,8 @@ void HostLp::handle(Context& context, const Arrival& arrival, std::span<const st
   context_ = &context;
   const std::int64_t at = now_ns() + arrival.wait_ns;
   if (!guest_ || at >= std::min(host().crash_ns, context.horizon().ticks())) return;
-  if (captures_[arrival.port]) captures_[arrival.port]->received(at, frame);
+  if (captures_[arrival.port] && at >= lab_.captures_from_ns())
+    captures_[arrival.port]->received(at, frame);
   in_guest([&] {
     guest_->arrive(arrival.port, clock().to_host(at), {frame.begin(), frame.end()});
   });
@@ -96,11 +99,22 @@ void HostLp::run(std::int64_t until) {
   if (!guest_) return;
   for (const auto& one : captures_)
     if (one) one->passed(guest_->is_up() ? until : last_ns());
+  check_repetition(guest_->is_up() ? until : Guest::kNever);
   if (!guest_->is_up()) {
     ended(End::off, last_ns());
   } else if (until == host().crash_ns) {
     ended(End::crash, until);
   }
+}
+
+/// A run that goes on from another state than that of the run that it repeats is worth nothing.
+void HostLp::check_repetition(std::int64_t passed_ns) {
+  if (frames_sent_.passed(passed_ns)) return;
+  throw ModelFault("host " + host().name +
+                   " does something else than in the run that is repeated, in " + "'" +
+                   lab_.again.folder.value() + "', at or before " +
+                   std::to_string(static_cast<double>(std::min(passed_ns, last_ns())) / 1e9) +
+                   " s: programs or libraries of this machine that hosts use may have changed");
 }
 
 void HostLp::note_spread(std::int64_t until) const {
@@ -131,7 +145,8 @@ void HostLp::end_guest() {
 std::int64_t HostLp::sent(unsigned device, std::int64_t host_time,
                           std::span<const std::byte> frame) {
   const std::int64_t time = clock().to_simulation(host_time);
-  if (captures_[device]) captures_[device]->sent(time, frame);
+  if (captures_[device] && time >= lab_.captures_from_ns()) captures_[device]->sent(time, frame);
+  frames_sent_.sent(time, device, frame);
   context_->hash_bytes(frame);
   const Outgoing::Passage passage = lab_.send(*context_, ports_[device], time, frame);
   context_->record(lab_.frames, static_cast<double>(frame.size()));

@@ -18,6 +18,7 @@
 #include "lab.h"
 #include "orrery/orrery.h"
 #include "outgoing.h"
+#include "run_log.h"
 #include "wake.h"
 
 namespace orrery::lab {
@@ -44,6 +45,7 @@ class HostLp final : public LogicalProcess<HostLp, Wake, Arrival>, private Netwo
                     std::span<const std::byte> frame) override;
   void tell_carrier();
   void run(std::int64_t until);
+  void check_repetition(std::int64_t passed_ns);
   void note_spread(std::int64_t until) const;
   void ended(End how, std::int64_t at, std::string_view why = {});
   void ended_wrongly(const GuestError& error);
@@ -61,6 +63,7 @@ class HostLp final : public LogicalProcess<HostLp, Wake, Arrival>, private Netwo
   std::unique_ptr<Guest> guest_;  ///< nullptr: the guest has ended
   std::vector<Outgoing> ports_;
   std::vector<std::unique_ptr<Capture>> captures_;  ///< by port; nullptr: no capture
+  SentFrames frames_sent_;
   WakeTimer wake_;
   std::uint64_t refused_ = 0;
 };

@@ -19,6 +19,7 @@
 #include "radio_lp.h"
 #include "switch_lp.h"
 #include "terminal_lp.h"
+#include "tree_digest.h"
 
 namespace orrery::lab {
 namespace {
@@ -34,11 +35,12 @@ class NothingLp final : public LogicalProcess<NothingLp, Wake> {
 }  // namespace
 
 void Lab::prepare() {
+  if (!again.folder.value().empty()) repeat_earlier_run();
   if (topology_file.value().empty())
     throw UsageError(
         "a laboratory needs a topology: --set topology=FILE.toml; models/lab/topologies "
         "has some");
-  topology_ = read_topology(topology_file);
+  topology_ = read_topology(topology_file, more_events());
   add_terminal();
   set_windows();
   if (check) return;
@@ -46,6 +48,7 @@ void Lab::prepare() {
   make_machines();
   groups_ = ControlGroups::of_this_machine();
   try {
+    if (ranks() == 1) begin_log();
     take_folder();
     for (const auto& machine : machines_)
       if (machine) machine->prepare();
@@ -55,6 +58,25 @@ void Lab::prepare() {
   }
   if (!spread_file.value().empty())
     spread_ = std::make_unique<Spread>(spread_file.value(), topology_.hosts.size());
+}
+
+/// What the log has of the parameters.
+std::vector<Setting> Lab::settings() {
+  return {{&topology_file, true}, {&again.events, true}, {&shell}, {&rate}, {&uml.kernel, true},
+          {&uml.olsrd, true},     {&qemu.folder, true}};
+}
+
+void Lab::repeat_earlier_run() {
+  if (ranks() > 1)
+    throw UsageError("--set again= needs one process; leave out --ranks and launchers of MPI");
+  again_.emplace(again, settings(), folder.value(), seed());
+}
+
+std::vector<MoreEvents> Lab::more_events() const {
+  std::vector<MoreEvents> more;
+  for (const std::string& path : split_at_commas(again.events))
+    more.push_back({path, again_ && again_->adds(path) ? again_->until_ns() : 0});
+  return more;
 }
 
 /// Throws UsageError if what hosts need is missing.
@@ -68,12 +90,38 @@ void Lab::make_machines() {
   }
 }
 
-/// What hosts see must be equal on the machines of all ranks, and is equal on one machine.
-void Lab::compare_machines() {
+/// What hosts see of this machine, but for its own programs and libraries.
+SeenFiles Lab::seen_files() const {
+  SeenFiles all;
   for (const auto& machine : machines_)
     if (machine)
-      for (auto& [what, digest] : machine->digests())
-        must_be_equal(std::move(what), std::move(digest));
+      for (auto& one : machine->digests()) all.push_back(std::move(one));
+  return all;
+}
+
+/// What hosts see must be equal on the machines of all ranks, and is equal on one machine.
+void Lab::compare_machines() {
+  for (auto& [what, digest] : seen_files()) must_be_equal(std::move(what), std::move(digest));
+}
+
+/// Prepares the log of this run, which begins with what it repeats. Throws UsageError if hosts would
+/// see something else.
+void Lab::begin_log() {
+  TreeDigests then, added;
+  then.add("the program", std::filesystem::read_symlink("/proc/self/exe"));
+  for (const std::filesystem::path& file : topology_.files) then.add("the file", file);
+  for (const std::string& file : split_at_commas(again.events))
+    (again_ && again_->adds(file) ? added : then).add("the file", file);
+  SeenFiles seen = seen_files();
+  for (auto& one : then.take()) seen.push_back(std::move(one));
+  if (again_) again_->compare(seen);
+  RunRecords records = again_ ? again_->records() : RunRecords();
+  records.seed = seed();
+  records.settings.clear();
+  for (const Setting& one : settings()) records.settings[one.parameter->name()] = one.text();
+  records.seen = {seen.begin(), seen.end()};
+  for (auto& one : added.take()) records.seen.insert(std::move(one));
+  log_ = std::make_unique<RunLog>(hosts_folder(), std::move(records));
 }
 
 std::string Lab::refuses_ranks() const {
@@ -221,7 +269,10 @@ void Lab::note_given_up(LpId id, std::string_view why) const {
 }
 
 std::string Lab::what_does_not_repeat() const {
-  std::string text = shell.value().empty() ? "" : "what is typed in the shell comes when it comes";
+  std::string text = shell.value().empty()
+                         ? ""
+                         : "what is typed in the shell comes when it comes ('orrery lab again " +
+                               folder.value() + "' repeats it)";
   if (check) return text;
   for (LpId id = 0; id < topology_.hosts.size(); ++id) {
     std::ifstream file(folder_of(id) / kGivenUp);

@@ -26,12 +26,14 @@
 #include <string_view>
 #include <vector>
 
+#include "again.h"
 #include "control_groups.h"
 #include "file.h"
 #include "machine.h"
 #include "orrery/orrery.h"
 #include "outgoing.h"
 #include "qemu/qemu_machine.h"
+#include "run_log.h"
 #include "spread.h"
 #include "topology.h"
 #include "uml/uml_machine.h"
@@ -65,6 +67,7 @@ class Lab final : public Model {
       0,
       {.help = "virtual seconds a second of the machine's clock, at most; 0: as fast as possible",
        .minimum = 0.0}};
+  AgainParameters again{*this};
   Parameter<Duration> window{
       *this,
       "window",
@@ -165,6 +168,12 @@ class Lab final : public Model {
   /// Control groups for hosts; nullptr if this machine has no control groups.
   const ControlGroups* groups() const { return groups_ ? &*groups_ : nullptr; }
 
+  /// nullptr: the run keeps no log. The log is no part of the model's state.
+  RunLog* log() const { return log_.get(); }
+  /// Up to this time the run repeats an earlier one.
+  std::int64_t repeated_until_ns() const { return again_ ? again_->until_ns() : 0; }
+  std::int64_t captures_from_ns() const { return again_ ? again_->captures_from_ns() : 0; }
+
   /// nullptr unless requested. Its data are not part of the model's state.
   Spread* spread() const { return spread_.get(); }
 
@@ -184,7 +193,12 @@ class Lab final : public Model {
                          std::span<const std::byte> frame) const;
 
  private:
+  std::vector<Setting> settings();
+  void repeat_earlier_run();
+  std::vector<MoreEvents> more_events() const;
   void make_machines();
+  SeenFiles seen_files() const;
+  void begin_log();
   void compare_machines();
   void add_terminal();
   void report_executed(Report& report) const;
@@ -198,6 +212,8 @@ class Lab final : public Model {
   std::vector<std::unique_ptr<Machine>> machines_;  ///< by kind; nullptr: no host is of this kind
   std::vector<std::int64_t> windows_ns_;
   std::optional<ControlGroups> groups_;
+  std::optional<Again> again_;
+  std::unique_ptr<RunLog> log_;
   std::unique_ptr<Spread> spread_;
   File taken_;  ///< the folder of hosts, locked
 };

@@ -37,8 +37,8 @@ class Machine {
   /// comes from `seed`. Throws std::system_error, and std::length_error if the path of the host's
   /// folder is too long.
   virtual std::unique_ptr<Guest> start(NodeId host, std::uint64_t seed, Network& network) const = 0;
-  /// What the hosts of this kind see of this machine, with a digest of each. Over ranks they must be
-  /// equal.
+  /// What the hosts of this kind see of this machine, with a digest of each. Over ranks, and in a run
+  /// that repeats another, they must be equal.
   virtual std::vector<std::pair<std::string, std::string>> digests() const { return {}; }
   /// Files below a host's folder that add_executed() reads and the host writes.
   virtual std::vector<std::filesystem::path> leaves(NodeId) const { return {}; }

@@ -10,15 +10,17 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace orrery::lab {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kHeaderBytes = 14, kKindBytes = 4, kMostBytes = 1400;
+constexpr std::size_t kHeaderBytes = 14, kKindBytes = 4, kMostBytes = RunRecords::kMostTyped;
 constexpr std::uint16_t kEtherType = 0x88b5;  ///< for experiments (IEEE 802, 9.2.4)
 constexpr char kEscape = 0x1d;                // Ctrl-]
 constexpr const char* kHelp =
@@ -31,6 +33,12 @@ void show(std::string_view text) {
     if (written <= 0) return;
     text.remove_prefix(static_cast<std::size_t>(written));
   }
+}
+
+std::string rate_text(double rate) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", rate);
+  return text;
 }
 
 }  // namespace
@@ -62,21 +70,48 @@ TerminalLp::~TerminalLp() = default;
 
 void TerminalLp::start(Context& context) {
   const Node& node = *lab_.topology().terminal;
-  if (!node.ports.empty()) {
-    port_ = lab_.outgoing_of(static_cast<NodeId>(context.self())).front();
-    raw_ = std::make_unique<RawMode>();
-    // The host's shell exists only when the host has started.
-    context.schedule(context.self(), Duration::milliseconds(500), Look{});
-  } else {
-    context.schedule(context.self(), Duration::zero(), Look{});
-  }
+  if (!node.ports.empty()) port_ = lab_.outgoing_of(static_cast<NodeId>(context.self())).front();
+  if (lab_.log() != nullptr) repeated_ = lab_.log()->repeated().outside;
+  if (lab_.repeated_until_ns() == 0) take_terminal();
+  look_again(context, 0);
+}
+
+/// The terminal belongs to the run from now on, which follows the clock.
+void TerminalLp::take_terminal() {
+  if (port_ && !raw_) raw_ = std::make_unique<RawMode>();
   from_ = Clock::now();
+}
+
+void TerminalLp::look_again(Context& context, std::int64_t at_ns) {
+  context.schedule(context.self(), Duration::from_ticks(at_ns - context.now().ticks()), Look{});
+}
+
+std::int64_t TerminalLp::repeat(Context& context) {
+  const std::int64_t now = context.now().ticks();
+  for (; !repeated_.empty() && repeated_.front().at_ns <= now; repeated_ = repeated_.subspan(1))
+    obey(context, repeated_.front());
+  if (!repeated_.empty()) return repeated_.front().at_ns;
+  // The host's shell exists only when the host has started.
+  constexpr std::int64_t kShellNs = 500'000'000;
+  return std::max(lab_.repeated_until_ns(), port_ ? kShellNs : 0);
+}
+
+void TerminalLp::turn_to_user(Context& context) {
+  is_live_ = true;
+  if (lab_.repeated_until_ns() > 0) {
+    from_ns_ = context.now().ticks();
+    take_terminal();
+  }
+  if (port_) tell_size(context);
 }
 
 void TerminalLp::handle(Context& context, const Look&) {
   if (ended_) return;
   const std::int64_t now = context.now().ticks();
-  if (now == 500'000'000 && port_) tell_size(context);
+  if (!is_live_) {
+    if (const std::int64_t next = repeat(context); next > now) return look_again(context, next);
+    turn_to_user(context);
+  }
   do {
     if (rate_ > 0) {
       const std::chrono::duration<double, std::nano> due(static_cast<double>(now - from_ns_) /
@@ -88,9 +123,7 @@ void TerminalLp::handle(Context& context, const Look&) {
   } while (paused_ && !ended_);
   // Every 10 ms of the machine's clock, but at least every 0.1 s of virtual time.
   const double step = rate_ > 0 ? std::min(1e7 * rate_, 1e8) : 1e7;
-  context.schedule(
-      context.self(),
-      Duration::from_ticks(std::max<std::int64_t>(static_cast<std::int64_t>(step), 1000)), Look{});
+  look_again(context, now + std::max<std::int64_t>(static_cast<std::int64_t>(step), 1000));
 }
 
 bool TerminalLp::wait_until(Clock::time_point time) const {
@@ -109,7 +142,7 @@ void TerminalLp::take_what_was_typed(Context& context) {
     const ssize_t bytes = read(STDIN_FILENO, typed, sizeof typed);
     if (bytes <= 0) {
       input_open_ = false;
-      return tell(context, Kind::bytes, "\x04");  // end of input for the shell
+      return take(context, Outside::Kind::typed, "\x04");  // end of input for the shell
     }
     std::string text;
     for (const char key : std::string_view(typed, static_cast<std::size_t>(bytes))) {
@@ -123,7 +156,7 @@ void TerminalLp::take_what_was_typed(Context& context) {
         text += key;
       }
     }
-    if (!text.empty()) tell(context, Kind::bytes, text);
+    if (!text.empty()) take(context, Outside::Kind::typed, text);
   }
 }
 
@@ -132,12 +165,26 @@ void TerminalLp::obey(Context& context, char key) {
   from_ = Clock::now();
   if (key == 'q') return end();
   if (key == 'p') paused_ = !paused_;
-  if (key == '+') rate_ *= 2;
-  if (key == '-') rate_ /= 2;
+  if (key == '+' || key == '-')
+    take(context, Outside::Kind::rate, rate_text(key == '+' ? rate_ * 2 : rate_ / 2));
   char text[96];
   std::snprintf(text, sizeof text, "\r\n[%s at %.3f s, %g virtual seconds a second]\r\n",
                 paused_ ? "paused" : "runs", static_cast<double>(from_ns_) / 1e9, rate_);
   show(key == 'p' || key == '+' || key == '-' ? text : kHelp);
+}
+
+void TerminalLp::take(Context& context, Outside::Kind kind, std::string bytes) {
+  const Outside outside{context.now().ticks(), kind, std::move(bytes)};
+  if (lab_.log() != nullptr) lab_.log()->add(outside);
+  obey(context, outside);
+}
+
+void TerminalLp::obey(Context& context, const Outside& outside) {
+  if (outside.kind == Outside::Kind::rate) {
+    if (is_live_) rate_ = std::strtod(outside.bytes.c_str(), nullptr);
+  } else if (port_) {
+    tell(context, outside.kind == Outside::Kind::size ? Kind::size : Kind::bytes, outside.bytes);
+  }
 }
 
 void TerminalLp::tell(Context& context, Kind kind, std::string_view bytes) {
@@ -157,7 +204,7 @@ void TerminalLp::tell_size(Context& context) {
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0) return;
   const char bytes[4] = {static_cast<char>(size.ws_row >> 8), static_cast<char>(size.ws_row),
                          static_cast<char>(size.ws_col >> 8), static_cast<char>(size.ws_col)};
-  tell(context, Kind::size, {bytes, sizeof bytes});
+  take(context, Outside::Kind::size, {bytes, sizeof bytes});
 }
 
 void TerminalLp::handle(Context&, const Arrival&, std::span<const std::byte> frame) {
@@ -175,6 +222,7 @@ void TerminalLp::handle(Context&, const Arrival&, std::span<const std::byte> fra
 /// Ends the run like Ctrl-C.
 void TerminalLp::end() {
   ended_ = true;
+  if (lab_.log() != nullptr) lab_.log()->end();
   raw_.reset();
   kill(getpid(), SIGINT);
 }

@@ -115,7 +115,9 @@ void allow_keys_of(const Kind& kind, const TomlTable& table) {
 
 class Reader {
  public:
-  explicit Reader(const std::string& path) : file_(path) {}
+  Reader(const std::string& path, const std::vector<MoreEvents>& more) : file_(path), more_(more) {
+    add_file(path);
+  }
 
   Topology read() {
     file_.allow({"host", "switch", "radio", "link", "station", "event"});
@@ -337,10 +339,11 @@ class Reader {
     }
     if (table.has("connectivity"))
       radio.connectivity = read_connectivity(
-          table.existing_file("connectivity", table.text("connectivity")), radio.stations());
+          add_file(table.existing_file("connectivity", table.text("connectivity"))),
+          radio.stations());
     if (table.has("movement")) {
-      const auto tracks = read_ns2_movement(table.existing_file("movement", table.text("movement")),
-                                            radio.stations());
+      const auto tracks = read_ns2_movement(
+          add_file(table.existing_file("movement", table.text("movement"))), radio.stations());
       for (std::size_t i = 0; i < tracks.size(); ++i)
         if (radio.tracks[i].is_empty()) radio.tracks[i] = tracks[i];
     }
@@ -368,8 +371,15 @@ class Reader {
   // ---- Events
 
   void read_events() {
-    std::vector<TomlTable> tables;
+    std::vector<TomlTable> files, tables;
     file_.for_each("event", [&](const TomlTable& table) { tables.push_back(table); });
+    for (const MoreEvents& more : more_) {
+      files.emplace_back(more.path).allow({"event"});
+      files.back().for_each("event", [&](const TomlTable& table) {
+        refuse_in_the_past(table, more);
+        tables.push_back(table);
+      });
+    }
     for (const TomlTable& table : tables) read_event(table);
     std::stable_sort(changes_.begin(), changes_.end(),
                      [](const Change& a, const Change& b) { return a.at_ns < b.at_ns; });
@@ -384,6 +394,18 @@ class Reader {
       states.back().from_ns = change.at_ns;
       read_radio_state(change.table, states.back());
     }
+  }
+
+  /// A command is a part of the host's script from the start.
+  static void refuse_in_the_past(const TomlTable& table, const MoreEvents& more) {
+    if (table.time("at", 0) < more.from_ns)
+      table.fail_at("at", "the run repeats an earlier one up to " +
+                              std::to_string(static_cast<double>(more.from_ns) / 1e9) +
+                              " s; an event that is added has its time later");
+    if (table.has("command"))
+      table.fail_at("command",
+                    "an added event has no 'command', which the host would have from its start; "
+                    "type it in a shell");
   }
 
   void read_event(const TomlTable& table) {
@@ -479,7 +501,12 @@ class Reader {
     }
   }
 
+  const std::filesystem::path& add_file(const std::filesystem::path& path) {
+    return topology_.files.emplace_back(std::filesystem::absolute(path));
+  }
+
   const TomlTable file_;
+  const std::vector<MoreEvents>& more_;
   Topology topology_;
   std::map<DeviceAddress, std::string> hosts_by_address_;  ///< names by the first address
   std::vector<std::pair<End, End>> links_;
@@ -491,8 +518,8 @@ class Reader {
 
 }  // namespace
 
-Topology read_topology(const std::string& path) {
-  return Reader(path).read();
+Topology read_topology(const std::string& path, const std::vector<MoreEvents>& more) {
+  return Reader(path, more).read();
 }
 
 void read_programs(const TomlTable& table, Host& host) {

@@ -108,7 +108,8 @@ struct Topology {
   std::vector<Host> hosts;
   std::vector<Switch> switches;
   std::vector<RadioNode> radios;
-  std::optional<Node> terminal;  ///< the last node; not from the file
+  std::optional<Node> terminal;              ///< the last node; not from the file
+  std::vector<std::filesystem::path> files;  ///< that describe it, but for further events
 
   std::size_t nodes() const { return first_radio() + radios.size() + (terminal ? 1 : 0); }
   bool is_host(NodeId id) const { return id < hosts.size(); }
@@ -133,7 +134,13 @@ struct Topology {
   std::size_t first_radio() const { return hosts.size() + switches.size(); }
 };
 
-Topology read_topology(const std::string& path);
+/// A file with further [[event]], none of which is before `from_ns`.
+struct MoreEvents {
+  std::string path;
+  std::int64_t from_ns = 0;
+};
+
+Topology read_topology(const std::string& path, const std::vector<MoreEvents>& more = {});
 
 /// Reads the keys `setup`, `program` and `files`, for kinds of machines that run Linux.
 void read_programs(const TomlTable& table, Host& host);

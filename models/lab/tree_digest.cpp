@@ -22,8 +22,7 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void refuse(const fs::path& path) {
   throw UsageError("'" + path.string() +
-                   "', which hosts see, cannot be read to compare it with that of other ranks: " +
-                   std::strerror(errno));
+                   "', which hosts see, cannot be read: " + std::strerror(errno));
 }
 
 /// A length in front of each text, so that two trees with the same bytes in other places differ.
@@ -35,6 +34,7 @@ void add_text(Sha256& digest, const std::string& text) {
 
 void add_content(Sha256& digest, const fs::path& path) {
   const File file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file.is_open() && (errno == EACCES || errno == EPERM)) return add_text(digest, "unreadable");
   if (!file.is_open()) refuse(path);
   std::vector<char> part(std::size_t{1} << 18);
   for (;;) {
@@ -67,12 +67,13 @@ std::string tree_digest(const fs::path& path) {
     add_one(digest, error ? path : top, "");
     std::vector<fs::path> below;
     if (fs::is_directory(top))
-      for (const auto& one : fs::recursive_directory_iterator(top)) below.push_back(one.path());
+      for (const auto& one :
+           fs::recursive_directory_iterator(top, fs::directory_options::skip_permission_denied))
+        below.push_back(one.path());
     std::sort(below.begin(), below.end());
     for (const fs::path& one : below) add_one(digest, one, one.lexically_relative(top).string());
   } catch (const fs::filesystem_error& failure) {
-    throw UsageError(std::string("what hosts see cannot be compared with that of other ranks: ") +
-                     failure.what());
+    throw UsageError(std::string("what hosts see cannot be read: ") + failure.what());
   }
   return digest.text();
 }

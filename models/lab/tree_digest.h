@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A digest of a file, or of a folder with all names, modes, links and contents in it, to compare
-// what hosts see on several machines. Dates and owners do not count, since hosts do not see them.
+// what hosts see on several machines and in runs that repeat others. Dates and owners do not count,
+// since hosts do not see them. A file that this process cannot read counts by its name and its mode,
+// since hosts cannot read it, either.
 #pragma once
 
 #include <filesystem>
@@ -12,15 +14,16 @@
 
 namespace orrery::lab {
 
-/// Follows `path` if it is a link, and no link in it. Throws UsageError if something cannot be read.
+/// Follows `path` if it is a link, and no link in it. Throws UsageError if a read fails.
 std::string tree_digest(const std::filesystem::path& path);
 
 /// Names with digests. Hosts share files, and each file or folder is read once.
 class TreeDigests {
  public:
   void add(const std::string& what, const std::filesystem::path& path) {
-    if (seen_.insert(path).second)
-      all_.emplace_back(what + " '" + path.string() + "'", tree_digest(path));
+    const std::filesystem::path at = std::filesystem::absolute(path);
+    if (seen_.insert(at).second)
+      all_.emplace_back(what + " '" + at.string() + "'", tree_digest(at));
   }
   std::vector<std::pair<std::string, std::string>> take() { return std::move(all_); }
 
