@@ -11,7 +11,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <string>
+#include <utility>
 
 namespace orrery::lab {
 namespace {
@@ -65,18 +65,14 @@ void TerminalLp::start(Context& context) {
   if (!node.ports.empty()) {
     port_ = lab_.outgoing_of(static_cast<NodeId>(context.self())).front();
     raw_ = std::make_unique<RawMode>();
-    // The host's shell exists only when the host has started.
-    context.schedule(context.self(), Duration::milliseconds(500), Look{});
-  } else {
-    context.schedule(context.self(), Duration::zero(), Look{});
   }
+  context.schedule(context.self(), Duration::zero(), Look{});
   from_ = Clock::now();
 }
 
 void TerminalLp::handle(Context& context, const Look&) {
   if (ended_) return;
   const std::int64_t now = context.now().ticks();
-  if (now == 500'000'000 && port_) tell_size(context);
   do {
     if (rate_ > 0) {
       const std::chrono::duration<double, std::nano> due(static_cast<double>(now - from_ns_) /
@@ -104,15 +100,15 @@ bool TerminalLp::wait_until(Clock::time_point time) const {
 
 void TerminalLp::take_what_was_typed(Context& context) {
   pollfd keys{STDIN_FILENO, POLLIN, 0};
-  while (input_open_ && !ended_ && poll(&keys, 1, 0) > 0) {
+  while (input_open_ && !ended_ && typed_.size() < kMostBytes && poll(&keys, 1, 0) > 0) {
     char typed[kMostBytes];
     const ssize_t bytes = read(STDIN_FILENO, typed, sizeof typed);
     if (bytes <= 0) {
       input_open_ = false;
-      return tell(context, Kind::bytes, "\x04");  // end of input for the shell
+      typed_ += '\x04';  // end of input for the shell
     }
-    std::string text;
-    for (const char key : std::string_view(typed, static_cast<std::size_t>(bytes))) {
+    for (const char key :
+         std::string_view(typed, static_cast<std::size_t>(std::max(bytes, ssize_t{0})))) {
       if (expects_key_ && key != kEscape) {
         expects_key_ = false;
         obey(context, key);
@@ -120,10 +116,18 @@ void TerminalLp::take_what_was_typed(Context& context) {
         expects_key_ = true;
       } else {
         expects_key_ = false;
-        text += key;
+        typed_ += key;
       }
     }
-    if (!text.empty()) tell(context, Kind::bytes, text);
+    tell_typed(context);
+  }
+  tell_typed(context);
+}
+
+void TerminalLp::tell_typed(Context& context) {
+  while (shell_began_ && !typed_.empty()) {
+    tell(context, Kind::bytes, std::string_view(typed_).substr(0, kMostBytes));
+    typed_.erase(0, kMostBytes);
   }
 }
 
@@ -160,13 +164,14 @@ void TerminalLp::tell_size(Context& context) {
   tell(context, Kind::size, {bytes, sizeof bytes});
 }
 
-void TerminalLp::handle(Context&, const Arrival&, std::span<const std::byte> frame) {
+void TerminalLp::handle(Context& context, const Arrival&, std::span<const std::byte> frame) {
   if (frame.size() < kHeaderBytes + kKindBytes || ended_) return;
   std::uint16_t words[3];
   std::memcpy(words, frame.data() + 12, sizeof words);
   const std::size_t bytes = ntohs(words[2]);
   const auto rest = frame.subspan(kHeaderBytes + kKindBytes);
   if (ntohs(words[0]) != kEtherType || bytes > rest.size()) return;
+  if (!std::exchange(shell_began_, true)) tell_size(context);
   if (static_cast<Kind>(ntohs(words[1])) == Kind::bytes)
     show({reinterpret_cast<const char*>(rest.data()), bytes});
   if (static_cast<Kind>(ntohs(words[1])) == Kind::end) end();

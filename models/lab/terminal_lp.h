@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "lab.h"
@@ -42,6 +43,8 @@ class TerminalLp final : public LogicalProcess<TerminalLp, Look, Arrival> {
   /// Waits until the machine's clock shows `time`; returns false if text was typed before.
   bool wait_until(std::chrono::steady_clock::time_point time) const;
   void take_what_was_typed(Context& context);
+  /// Sends what was typed, once the host's shell has begun.
+  void tell_typed(Context& context);
   /// Executes a command: Ctrl-] and a key.
   void obey(Context& context, char key);
   void tell(Context& context, Kind kind, std::string_view bytes);
@@ -54,6 +57,8 @@ class TerminalLp final : public LogicalProcess<TerminalLp, Look, Arrival> {
   double rate_;  ///< virtual seconds by wall-clock second; 0: as fast as possible
   std::chrono::steady_clock::time_point from_;  ///< the machine's clock at `from_ns_`
   std::int64_t from_ns_ = 0;
+  std::string typed_;  ///< and not yet sent
+  bool shell_began_ = false;
   bool input_open_ = true, expects_key_ = false, paused_ = false, ended_ = false;
 };
 
