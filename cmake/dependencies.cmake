@@ -33,6 +33,8 @@ else()
   message(STATUS "OpenSSL not found: there is no model 'lab' (package libssl-dev)")
 endif()
 
+pkg_check_modules(LIBARCHIVE QUIET IMPORTED_TARGET libarchive)  # of the laboratory's roots
+
 pkg_check_modules(MICROHTTPD QUIET IMPORTED_TARGET libmicrohttpd)
 if(NOT MICROHTTPD_FOUND)
   message(STATUS "libmicrohttpd not found: there is no --live (package libmicrohttpd-dev)")

@@ -23,7 +23,8 @@ struct GuestCommand {
   std::filesystem::path enter;         ///< the program that guest/build makes
   std::filesystem::path program;       ///< which the guest's first process executes
   std::vector<std::string> arguments;  ///< of the program; the first is its name
-  std::filesystem::path root = "/";    ///< files that the guest sees; "/": some of the machine's
+  std::filesystem::path root = "/";    ///< a folder that the guest sees, or a file that it mounts;
+                                       ///< "/": some of the machine's files
   std::string calls = "uml";           ///< which calls of the machine it may use (guest/calls.c)
   std::uint64_t seed = 1;
   unsigned out_megabytes = 64;            ///< limit for files in /out

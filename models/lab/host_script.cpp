@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host_script.h"
 
+#include <cctype>
 #include <cstddef>
 
 namespace orrery::lab {
@@ -14,15 +15,42 @@ std::string quoted(const std::string& text) {
   return word + "'";
 }
 
-std::string command_of(const Host::Program& program) {
-  if (program.user.empty()) return "(" + program.command + "\n)";
-  return "/lab/as " + program.user + " " + quoted(program.command);
+/// An image's own command.
+std::string command_of(const ImageConfig& config) {
+  std::string command = config.folder.empty() ? "" : "cd " + quoted(config.folder) + " && ";
+  command += "exec";
+  for (const std::string& word : config.command) command += " " + quoted(word);
+  return command;
+}
+
+std::string command_of(const Host::Program& program, const ImageConfig& config) {
+  const bool is_own = program.command.empty();
+  const std::string command = is_own ? command_of(config) : program.command;
+  const std::string user =
+      is_own && program.user.empty() && !config.user.empty() ? quoted(config.user) : program.user;
+  if (user.empty()) return "(" + command + "\n)";
+  return "/lab/as " + user + " " + quoted(command);
+}
+
+/// Variables whose names a shell does not take are left out.
+std::string environment_of(const ImageConfig& config) {
+  std::string script;
+  for (const std::string& one : config.environment) {
+    const std::string name = one.substr(0, one.find('='));
+    const bool is_name = !name.empty() && name.size() < one.size() &&
+                         std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
+                         name.find_first_not_of(
+                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                             "0123456789_") == std::string::npos;
+    if (is_name) script += "export " + name + "=" + quoted(one.substr(name.size() + 1)) + "\n";
+  }
+  return script;
 }
 
 }  // namespace
 
-std::string script_of(const Host& host) {
-  std::string script;
+std::string script_of(const Host& host, const ImageConfig& config) {
+  std::string script = environment_of(config);
   std::size_t number = 0;
   for (const auto& [path, from] : host.files)
     script += "mkdir -p \"$(dirname " + quoted(path) + ")\"; cp -r /lab/files/" +
@@ -39,7 +67,7 @@ std::string script_of(const Host& host) {
   for (const Host::Program& program : host.programs) {
     const std::string at = std::to_string(program.at_ns / 1'000'000'000) + "." +
                            std::to_string(1'000'000'000 + program.at_ns % 1'000'000'000).substr(1);
-    script += "(sleep " + at + "; " + command_of(program) + " || echo \"lab: program " +
+    script += "(sleep " + at + "; " + command_of(program, config) + " || echo \"lab: program " +
               std::to_string(++ordinal) + " ended with $?\") &\n";
   }
   return script + "wait\n";

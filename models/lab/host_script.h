@@ -7,10 +7,13 @@
 
 #include <string>
 
+#include "root_image.h"
 #include "topology.h"
 
 namespace orrery::lab {
 
-std::string script_of(const Host& host);
+/// `config`: of the image that is the host's root, with the environment of all commands, and the
+/// command of programs without one.
+std::string script_of(const Host& host, const ImageConfig& config = {});
 
 }  // namespace orrery::lab

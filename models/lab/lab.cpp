@@ -13,6 +13,7 @@
 #include <sstream>
 #include <utility>
 
+#include "draw.h"
 #include "executed.h"
 #include "host_lp.h"
 #include "processor.h"
@@ -41,6 +42,7 @@ void Lab::prepare() {
         "a laboratory needs a topology: --set topology=FILE.toml; models/lab/topologies "
         "has some");
   topology_ = read_topology(topology_file, more_events());
+  if (!picture.value().empty()) write_file(picture.value(), draw(topology_));
   add_terminal();
   set_windows();
   if (check) return;

@@ -86,6 +86,8 @@ class Lab final : public Model {
       {.help = "a CSV file for how far hosts are apart in virtual time (models/lab/spread.h)"}};
   Parameter<bool> check{
       *this, "check", false, {.help = "read the topology, say what it is, and run nothing"}};
+  Parameter<std::string> picture{
+      *this, "draw", "", {.help = "an SVG file for a picture of the topology (orrery lab draw)"}};
 
   Metric frames{*this, "frames", "", "frames that left a host; the value is their length in bytes"};
   Metric lost{*this, "lost", "", "frames that were lost on a link, of a host or a switch"};

@@ -531,7 +531,12 @@ void read_programs(const TomlTable& table, Host& host) {
   }
   table.for_each("program", [&](const TomlTable& program) {
     program.allow({"at", "command", "user"});
-    host.programs.push_back({program.time("at", 0), program.text("command"), read_user(program)});
+    // A root that is a file may be an image with a command of its own.
+    const bool may_have_own =
+        table.has("root") && !program.has("command") &&
+        std::filesystem::is_regular_file(table.existing_file("root", table.text("root")));
+    host.programs.push_back(
+        {program.time("at", 0), may_have_own ? "" : program.text("command"), read_user(program)});
   });
 }
 

@@ -25,6 +25,7 @@ import time
 import unittest
 from fractions import Fraction
 from pathlib import Path
+from xml.etree import ElementTree
 
 ORRERY, OLSRD, MODELS = os.environ["ORRERY"], os.environ["OLSRD"], Path(os.environ["MODELS"])
 sys.path.insert(0, str(MODELS / "lab"))
@@ -159,7 +160,7 @@ class Refusals(Case):
                       self.refusal(f"topology={self.two('true')}", "shell=z"))
         done = subprocess.run([ORRERY, "lab", "ssh"], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("there are shell and again", done.stderr)
+        self.assertIn("there are shell, again and draw", done.stderr)
 
     def test_no_kernel(self):
         said = self.refusal(f"topology={MODELS}/lab/topologies/three-hosts.toml",
@@ -220,6 +221,25 @@ class Refusals(Case):
         path = self.two("true")
         path.write_text(path.read_text() + "lose = 1\n")
         self.assertIn("two.toml:14: there is no key 'lose' here", self.refusal(f"topology={path}"))
+
+    def test_a_picture_has_all_nodes_and_links(self):
+        for name, hosts, switches, radios, lines in (("dumbbell", 6, 0, 0, 5),
+                                                     ("datacentre-128", 128, 9, 0, 136),
+                                                     ("manet-static", 64, 0, 1, 0)):
+            picture = self.folder / f"{name}.svg"
+            done = subprocess.run([ORRERY, "lab", "draw", MODELS / f"lab/topologies/{name}.toml", picture],
+                                  capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+            self.assertEqual((done.returncode, done.stdout), (0, f"{picture}\n"), done.stderr)
+            root = ElementTree.parse(picture).getroot()
+            shapes = [one.get("class") for one in root]
+            self.assertEqual([shapes.count(kind) for kind in ("host", "switch", "radio", "wire")],
+                             [hosts, switches, radios, lines])
+            left, top, width, height = map(float, root.get("viewBox").split())
+            places = [(float(one.get("cx")), float(one.get("cy"))) for one in root
+                      if one.get("class") == "host"]
+            self.assertTrue(all(left < x < left + width and top < y < top + height for x, y in places))
+            nearest = min(math.dist(a, b) for i, a in enumerate(places) for b in places[:i])
+            self.assertGreater(nearest, 26, "no two hosts lie over one another")
 
     def test_check_needs_no_kernel(self):
         done = subprocess.run([ORRERY, "run", "lab", "--quiet", "--set", "check=yes",
@@ -1190,6 +1210,20 @@ exec "$@"
         done = self.over_namespaces(f"mount -t tmpfs none {self.folder}/over2", *self.words(
             topology, "--engine", "conservative", "--workers", "1", folder="over2"))
         self.assertEqual((self.fingerprint(done), self.left("over2")), alone)
+
+    def test_a_rank_that_dies_is_named_with_its_hosts(self):
+        process = subprocess.Popen(self.words(self.two("while sleep 0.001; do :; done"), "--ranks", "2",
+                                              "--engine", "conservative", "--until", "1000000s"),
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + PATIENCE_S
+        while len(self.hosts_left()) < 2 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        ranks = sorted(map(int, Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+                           .split()))
+        os.kill(ranks[1], signal.SIGKILL)
+        _, said = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 4, said)
+        self.assertRegex(said, rf"rank 1 \(process {ranks[1]}, LPs \d \([ab]\)\) was killed by signal 9")
 
     def test_a_rank_with_other_files_is_refused_by_name(self):
         (self.folder / "tool.py").write_text("print(1)\n")

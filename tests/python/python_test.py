@@ -944,5 +944,80 @@ class Install(Case):
         self.assertIn(f"Version: {orrery.__version__}\n", shown.stdout)
 
 
+@unittest.skipUnless("lab" in by_hand("list").stdout, "this build has no model 'lab'")
+class Laboratory(Case):
+    GRAPH = """<?xml version="1.0"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+<key attr.name="label" for="node" id="a"/><key attr.name="Latitude" for="node" id="b"/>
+<key attr.name="Longitude" for="node" id="c"/><key attr.name="LinkSpeedRaw" for="edge" id="d"/>
+<graph edgedefault="undirected">
+<node id="0"><data key="a">New York</data><data key="b">40.7</data><data key="c">-74</data></node>
+<node id="1"><data key="a">New York</data><data key="b">40.7</data><data key="c">-74</data></node>
+<node id="2"><data key="a">Zürich</data><data key="b">47.4</data><data key="c">8.5</data></node>
+<node id="3"/>
+<edge source="0" target="1"/><edge source="1" target="2"><data key="d">1000000000.0</data></edge>
+<edge source="2" target="3"/></graph></graphml>"""
+
+    def test_a_topology_has_what_it_was_given(self):
+        from orrery.lab import Topology
+        made = Topology()
+        made.link("a", "s", addresses=["10.0.0.1/24", ""], delay="1ms", loss=0.5, reorder=True)
+        (self.folder / "tool").write_text("")
+        made.host("a", ["echo \"it's\\t\\ me\"", {"at": "1s", "command": "true", "user": "nobody"}],
+                  clock={"drift": "1 ppm"}, files={"/x y": self.folder / "tool"}, setup=["a\nb", "\x7f"])
+        made.switch("s", latency="1us")
+        made.event("2s", link=["a", "s"], up=False)
+        run = made.run(check=True)
+        self.assertEqual((run["hosts"], run["switches"]), (1, 1))
+        made.host("a")
+        with self.assertRaisesRegex(orrery.UsageError, "there are two nodes 'a'"):
+            made.run(check=True)
+
+    def test_graphml(self):
+        from orrery import lab
+        path = self.folder / "zoo.graphml"
+        path.write_text(self.GRAPH, encoding="utf-8")
+        made = lab.from_graphml(path)
+        self.assertEqual(made.run(check=True)["hosts"], 4)
+        text = made.text()
+        for line in ('name = "New-York-2"', 'name = "Z-rich"', 'delay = "1000ns"', 'delay = "1ms"',
+                     'rate = "1000000000 bit/s"', 'command = "/lab/olsrd eth0 eth1"',
+                     'addresses = ["10.0.0.5/30", "10.0.0.6/30"]'):
+            self.assertIn(line, text)
+        delay = int(re.search(r'"New-York-2", "Z-rich"\]\n.*\ndelay = "(\d+)ns"', text)[1])
+        self.assertAlmostEqual(delay / 1e6, 6320 / 200, delta=0.2)  # New York - Zurich: 6320 km
+        path.write_text(self.GRAPH.replace('target="3"', 'target="4"'), encoding="utf-8")
+        done = subprocess.run([sys.executable, "-m", "orrery.lab", path], capture_output=True, text=True,
+                              timeout=PATIENCE_S, check=False)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("one of them is no node", done.stderr)
+
+    def test_kathara(self):
+        from orrery import lab
+        (self.folder / "lab.conf").write_text("""LAB_DESCRIPTION="a lab"
+r1[0]="A"
+r1[1]="B"   # to the others
+r1[image]="kathara/frr"
+pc1[0]='A/00:00:00:00:00:01'
+pc2[0]=B
+pc3[0]=B
+""")
+        (self.folder / "pc1.startup").write_text("ip address add 10.0.0.1/24 dev eth0\nfor i in 1 2; do\n  echo $i\ndone\n")
+        (self.folder / "pc1/etc").mkdir(parents=True)
+        (self.folder / "pc1/etc/motd").write_text("hello\n")
+        made = lab.from_kathara(self.folder)
+        run = made.run(check=True)
+        self.assertEqual((run["hosts"], run["switches"]), (4, 1))
+        text = made.text()
+        self.assertLess(text.index('between = ["r1", "pc1"]'), text.index('between = ["r1", "B"]'))
+        self.assertIn('"/etc/motd" = ', text)
+        self.assertIn("for i in 1 2; do\\n  echo $i\\ndone", text)
+        (self.folder / "lab.conf").write_text("a[0]=X\nb[0]=Y\na[1]=Y\nb[1]=X\n")
+        with self.assertRaisesRegex(orrery.UsageError, "no order of the links"):
+            lab.from_kathara(self.folder)
+        (self.folder / "lab.conf").write_text("a[1]=X\n")
+        with self.assertRaisesRegex(orrery.UsageError, "are not 0, 1, 2"):
+            lab.from_kathara(self.folder)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/loop.h>
 #include <net/if.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -97,10 +98,37 @@ static const char *find_disk(int is_root)
 	return !is_read_only == !is_root ? path : "/dev/pmem1";
 }
 
+/* Makes a file a disk that cannot be written; returns the disk's path. */
+static const char *make_disk_of(const char *file)
+{
+	const int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
+	struct loop_config config = { .info.lo_flags = LO_FLAGS_READ_ONLY | LO_FLAGS_AUTOCLEAR };
+	const char *path;
+	int disk;
+
+	check(control, "open", "/dev/loop-control");
+	path = text("/dev/loop%d", ioctl(control, LOOP_CTL_GET_FREE));
+	disk = open(path, O_RDONLY | O_CLOEXEC); /* closed when this program ends */
+	check(disk, "open", path);
+	config.fd = open(file, O_RDONLY | O_CLOEXEC);
+	check(config.fd, "open", file);
+	check(ioctl(disk, LOOP_CONFIGURE, &config), "configure", path);
+	close(config.fd);
+	close(control);
+	return path;
+}
+
 static const char *find_given_root(void)
 {
-	if (!is_machine())
-		return "/";
+	if (!is_machine()) {
+		const char *disk;
+
+		if (access("/image", F_OK) < 0)
+			return "/";
+		disk = make_disk_of("/image");
+		check(mount(disk, "/given", "squashfs", MS_RDONLY, ""), "mount", "the given root");
+		return "/given";
+	}
 	write_lines_plainly();
 	load_modules();
 	check(mount("devtmpfs", "/dev", "devtmpfs", 0, ""), "mount", "/dev");
@@ -184,9 +212,11 @@ static void copy(const char *from, const char *to)
 	char part[4096];
 	ssize_t bytes;
 	const int in = open(from, O_RDONLY | O_CLOEXEC);
-	const int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 
 	check(in, "open", from);
+	if (out < 0 && unlink(to) == 0) /* a link to a file that a daemon would make */
+		out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	check(out, "open", to);
 	while ((bytes = read(in, part, sizeof part)) > 0)
 		if (write(out, part, bytes) != bytes)

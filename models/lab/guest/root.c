@@ -165,10 +165,16 @@ static void make_guest(const char *folder, const char *guest_root, const char *g
 	static const char *const empty[] = { "dev", "proc", "sys", "tmp", "run", "root", "mnt",
 					     "home", "var", "srv", "lab", "out" };
 
+	struct stat status;
+
 	make_folder(guest);
+	check(stat(guest_root, &status), "find", guest_root);
 	if (strcmp(guest_root, "/") == 0) {
 		show_programs(guest);
 		show_etc(guest);
+	} else if (S_ISREG(status.st_mode)) { /* a file system, which the guest mounts */
+		show(guest_root, text("%s/image", guest));
+		make_folder(text("%s/given", guest));
 	} else {
 		show_root(guest_root, guest);
 	}

@@ -56,6 +56,7 @@ class Finder {
   ExecutedFiles::Entry find(std::string_view told) const {
     const std::string_view path = told.substr(std::min<std::size_t>(1, told.size()));
     if (told.starts_with('o')) return find_own(path);
+    if (told.starts_with('r')) return {std::string(path), Origin::root, {}};
     if (told.starts_with('f') && path.starts_with(kRoot))
       return find_of_machine(path.substr(kRoot.size()));
     return {std::string(path), Origin::unknown, {}};
@@ -118,6 +119,8 @@ void add_uml_executed(const Host& host, const UmlSettings& settings, ExecutedFil
                         list.find(std::string_view("\0+", 2)) == std::string::npos;
   const Finder finder(host, settings, to);
   std::vector<ExecutedFiles::Entry> executed;
+  if (fs::is_regular_file(settings.root))
+    executed.push_back(to.found("root", Origin::root, settings.root.parent_path(), "root"));
   for (std::string_view rest = list; !rest.empty();) {
     const std::size_t end = rest.find('\0');
     if (end == std::string_view::npos) break;

@@ -69,11 +69,12 @@ void share(SharedFiles& files, const UmlSettings& settings) {
   if (files.first.empty()) files.first = settings.folder;
 }
 
-void prepare_folder(const Host& host, const std::filesystem::path& at) {
+void prepare_folder(const Host& host, const UmlSettings& settings) {
+  const std::filesystem::path& at = settings.folder;
   std::filesystem::remove_all(at);
   for (const char* const folder : {"guest/files", "lab", "out", "root"})
     std::filesystem::create_directories(at / folder);
-  write_file(at / "guest/host", script_of(host));
+  write_file(at / "guest/host", script_of(host, settings.config));
   write_file(at / "guest/hostname", host.name + "\n");
   std::size_t number = 0;
   for (const auto& [path, from] : host.files)
@@ -87,7 +88,7 @@ void prepare_uml_folders(const Topology& topology, std::span<const UmlSettings> 
   SharedFiles of_machine = shared_files(topology, true),
               of_own_root = shared_files(topology, false);
   for (const UmlSettings& one : hosts) {
-    prepare_folder(topology.hosts[one.host], one.folder);
+    prepare_folder(topology.hosts[one.host], one);
     share(one.root == "/" ? of_machine : of_own_root, one);
     set_times(one.folder / "guest");
   }

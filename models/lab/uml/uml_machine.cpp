@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <vector>
@@ -18,6 +19,10 @@ namespace orrery::lab {
 UmlSettings UmlMachine::settings(NodeId host) const {
   UmlSettings settings =
       uml_settings(lab_.host(host), host, lab_.hosts_folder(), lab_.uml.kernel.value());
+  if (const auto found = images_.find(settings.root); found != images_.end()) {
+    settings.root = found->second.file;
+    settings.config = found->second.config;
+  }
   settings.olsrd = lab_.uml.olsrd.value();
   settings.groups = lab_.groups();
   settings.patience = std::chrono::milliseconds(lab_.patience.value().ticks() / 1'000'000);
@@ -41,6 +46,26 @@ void UmlMachine::check() const {
     if (!std::filesystem::exists(std::filesystem::path(kernel).replace_filename(program)))
       throw UsageError("there is no '" + std::string(program) + "' beside the hosts' kernel '" +
                        kernel + "', which is from another version: ./dev lab builds both");
+  make_images();
+}
+
+/// Roots that are files become file systems.
+void UmlMachine::make_images() const {
+  const std::filesystem::path programs =
+      std::filesystem::absolute(lab_.uml.kernel.value()).parent_path();
+  for (const NodeId id : lab_.topology().hosts_of(MachineKind::uml)) {
+    const Host& host = lab_.host(id);
+    if (!host.uml.root || std::filesystem::is_directory(*host.uml.root)) continue;
+    RootImage& image = images_[*host.uml.root];
+    if (image.file.empty())
+      image = root_image(*host.uml.root, programs / "roots", programs / "image");
+    const bool needs_command =
+        std::any_of(host.programs.begin(), host.programs.end(),
+                    [](const Host::Program& one) { return one.command.empty(); });
+    if (needs_command && image.config.command.empty())
+      throw UsageError("host " + host.name + ": a program without a command executes that of the " +
+                       "image, and '" + host.uml.root->string() + "' has none");
+  }
 }
 
 void UmlMachine::prepare() const {

@@ -6,12 +6,14 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "../machine.h"
+#include "../root_image.h"
 #include "orrery/orrery.h"
 #include "uml_settings.h"
 
@@ -44,8 +46,10 @@ class UmlMachine final : public Machine {
 
  private:
   UmlSettings settings(NodeId host) const;
+  void make_images() const;
 
   const Lab& lab_;
+  mutable std::map<std::filesystem::path, RootImage> images_;  ///< by the file that `root` names
 };
 
 }  // namespace orrery::lab

@@ -13,6 +13,7 @@
 #include "../device_address.h"
 #include "../guest.h"
 #include "../guest_process.h"
+#include "../root_image.h"
 #include "../topology.h"
 
 namespace orrery::lab {
@@ -22,7 +23,8 @@ struct UmlSettings {
   std::filesystem::path folder;  ///< the guest's own, absolute: sockets, console, programs
   std::filesystem::path kernel;
   std::filesystem::path olsrd;       ///< empty: the laboratory's
-  std::filesystem::path root = "/";  ///< files that the guest sees; "/": some of the machine's
+  std::filesystem::path root = "/";  ///< a folder, or a squashfs; "/": some of the machine's files
+  ImageConfig config;                ///< of a root that is an image
   unsigned memory_megabytes = 32;
   std::uint64_t seed = 1;
   std::int64_t start_of_day_ns = kStartOfDayS * 1'000'000'000;  ///< the date at its start

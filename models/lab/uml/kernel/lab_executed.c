@@ -8,6 +8,7 @@
  * letter and a path, which ends with a zero.
  *
  *   f   a file of the machine, with its path as this kernel's process sees it
+ *   r   a file of the image that is the host's root, with its path as the host's programs see it
  *   o   a file of the host, with its path as the host's programs see it
  *   +   there were more files than there is room for (with an empty path)
  *
@@ -88,6 +89,7 @@ void lab_note_executed(struct file *file)
 	const struct path *const seen = file_user_path(file);
 	struct dentry *const real = lab_real(seen);
 	const bool is_machines = real->d_sb->s_magic == HOSTFS_SUPER_MAGIC;
+	const char kind = is_machines ? 'f' : real->d_sb->s_magic == SQUASHFS_MAGIC ? 'r' : 'o';
 	char *name, *path;
 
 	if (lab_executed_file < 0)
@@ -97,8 +99,7 @@ void lab_note_executed(struct file *file)
 		path = d_path(seen, name, PATH_MAX);
 	mutex_lock(&lab_executed_mutex);
 	if (lab_executed_file >= 0)
-		lab_tell_executed(is_machines ? 'f' : 'o',
-				  IS_ERR_OR_NULL(path) ? "" : path);
+		lab_tell_executed(kind, IS_ERR_OR_NULL(path) ? "" : path);
 	mutex_unlock(&lab_executed_mutex);
 	if (name)
 		__putname(name);
