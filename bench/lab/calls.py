@@ -5,20 +5,22 @@ themselves fail late: SIP sends again what has no answer, and they only take lon
 
 A call sends 50 packets a second each way, of 160 bytes of G.711 and 54 of headers (RTP, UDP, IP,
 Ethernet without its check sequence, which links here do not send). What should be lost is arithmetic:
-of n calls all that is beyond the path's rate."""
+of n calls all that is beyond the path's rate. Over radio, stations share one channel, and nobody has
+the arithmetic: there the same hosts alone on the machine are the measure."""
 
 import re
 import struct
 from typing import NamedTuple
 
 from harness import ROOT, panels, save_picture
-from hosts import Run, need, parallel
+from hosts import Run, need, parallel, run_fair
 
 SCENARIOS = ROOT / "models/lab/topologies/calls"
 FIRST_S, RAMP_S, TALK_S = 1, 3, 8  # calls begin one after the other, most of many on a full path
 PATIENCE_S = 40  # what SIP tries again for, at most (64 T1 of RFC 3261), and more
 BITS_A_SECOND = 50 * 8 * (160 + 12 + 8 + 20 + 14)
 SIP_PORT = 5060
+PITCH_M = 55  # as in mesh.py
 
 
 class Path(NamedTuple):
@@ -28,7 +30,7 @@ class Path(NamedTuple):
     called: str
     to_called: str  # commands that set routes
     to_caller: str
-    bits_a_second: float  # that it carries each way
+    bits_a_second: float = 0  # that it carries each way; 0: not known
 
 
 def wired(hops=3, megabits=2, delay="5ms", queue=50):
@@ -62,7 +64,67 @@ queue = {queue}
                 f"ip route add default via 10.0.{hops}.1", megabits * 1e6)
 
 
-def topology(place, calls, path):
+def by_radio(others, hops=3):
+    """Stations in a row that share a channel, each of which hears the next ones. On a channel of their
+    own are others, routed by OLSR, which only load the machine."""
+    names = ["caller", *(f"r{i}" for i in range(1, hops)), "called"]
+    text = """
+[[radio]]
+name = "air"
+rate = "6 Mbit/s"
+carrier_sense = -93
+"""
+    for i, name in enumerate(names):
+        if 0 < i < hops:
+            text += f"""
+[[host]]
+name = "{name}"
+ipv6 = false
+setup = ["echo 1 >/proc/sys/net/ipv4/ip_forward", "echo 0 >/proc/sys/net/ipv4/conf/all/send_redirects",
+         "{routes_of(i, hops)}"]
+[[host.program]]
+command = "sleep 1000"
+"""
+        text += f"""
+[[station]]
+host = "{name}"
+radio = "air"
+address = "10.0.0.{i + 1}/32"
+position = [{i * PITCH_M}, 0]
+"""
+    if others > 0:
+        text += f"""
+[[host]]
+repeat = {others}
+name = "other{{i}}"
+ipv6 = false
+[[host.program]]
+command = "/lab/olsrd --hello-interval 0.1 --tc-interval 1 eth0"
+[[radio]]
+name = "elsewhere"
+rate = "6 Mbit/s"
+layout = "grid"
+spacing = {PITCH_M}
+carrier_sense = -93
+capture = false
+[[station]]
+repeat = {others}
+host = "other{{i}}"
+radio = "elsewhere"
+address = "10.1.0.{{i}}/32"
+"""
+    return Path(text, "10.0.0.1", f"10.0.0.{hops + 1}", routes_of(0, hops), routes_of(hops, hops))
+
+
+def routes_of(station, hops):
+    """A command that routes to each station by the next one."""
+    return "; ".join([f"ip route add 10.0.0.{other + 1} dev eth0" if abs(other - station) == 1 else
+                      f"ip route add 10.0.0.{other + 1} via 10.0.0.{station + 1 + (1 if other > station else -1)}"
+                      for other in sorted(range(hops + 1), key=lambda other: abs(other - station))
+                      if other != station])
+
+
+def topology(place, calls, path, first_s=FIRST_S):
     def end(name, route, command):
         return f"""
 [[host]]
@@ -77,13 +139,37 @@ setup = [
 ]
 [[host.program]]
 {command}
+[[host.program]]
+command = "while sleep 1; do cp /proc/net/snmp /out/snmp; done"
 """
-    return place.write(f"calls{calls}.toml", end("caller", path.to_called, f"""at = "{FIRST_S}s"
+    return place.write(f"calls{calls}.toml", end("caller", path.to_called, f"""at = "{first_s}s"
 command = '''
 sipp {path.called} -sf /root/scenario.xml -i {path.caller} -mi {path.caller} -m {calls} -l {calls} \\
   -r {calls} -rp {1000 * RAMP_S} -d {1000 * TALK_S} -nostdin -trace_stat -stf /out/calls.csv >/out/screen
 sleep 1000'''""") + end("called", path.to_caller, f"""command = '''
 sipp -sf /root/scenario.xml -i {path.called} -mi {path.called} -nostdin >/out/screen'''""") + path.text)
+
+
+def seconds(first_s=FIRST_S):
+    """How long a run with calls is."""
+    return first_s + RAMP_S + TALK_S + PATIENCE_S
+
+
+def counts_of(folder):
+    """What sipp counted at the end."""
+    names, *_, last = (folder / "caller/out/calls.csv").read_text().strip().split("\n")
+    return dict(zip(names.split(";"), last.split(";")))
+
+
+def datagrams(folder, host):
+    """(received, sent): packets of IP without those of ICMP. sipp reads no RTP, so that what has arrived
+    is not in the counts of UDP."""
+    counts = {}
+    lines = [line.split() for line in (folder / host / "out/snmp").read_text().strip().split("\n")]
+    for (name, *names), (_, *values) in zip(lines[::2], lines[1::2]):
+        counts |= {name + key: int(value) for key, value in zip(names, values)}
+    return (counts["Ip:InDelivers"] - counts["Icmp:InMsgs"],
+            counts["Ip:OutRequests"] - counts["Icmp:OutMsgs"])
 
 
 def rtp_packets(frames, sender):
@@ -135,11 +221,9 @@ def expected_loss(calls, path):
 def one(place, options, calls, path):
     """A row: calls that failed, packets sent and lost each way."""
     need("sip-tester", "sipp")
-    until = FIRST_S + RAMP_S + TALK_S + PATIENCE_S
-    run = Run(place, topology(place, calls, path), options.build, "--until", f"{until}s",
+    run = Run(place, topology(place, calls, path), options.build, "--until", f"{seconds()}s",
               *parallel(options))
-    names, *_, last = run.left("caller", "calls.csv").strip().split("\n")
-    counts = dict(zip(names.split(";"), last.split(";")))
+    counts = counts_of(run.hosts)
     there = lost_share(run, "caller", "called", path.caller)
     back = lost_share(run, "called", "caller", path.called)
     set_up = set_up_ms(run.frames("caller"))
@@ -149,6 +233,33 @@ def one(place, options, calls, path):
             "retransmissions": int(counts["Retransmissions(C)"]),
             "sent_a_second": there[0], "lost": there[1], "sent_back_a_second": back[0],
             "lost_back": back[1], "expected": expected_loss(calls, path), "wall_s": run.wall_s}
+
+
+def row_by_radio(folder, calls, others, way):
+    counts = counts_of(folder)
+    (received, sent), (received_there, sent_back) = datagrams(folder, "caller"), datagrams(folder, "called")
+    return {"part": "calls-radio", "way": way, "calls": calls, "others": others,
+            "failed": calls - int(counts["SuccessfulCall(C)"]),
+            "retransmissions": int(counts["Retransmissions(C)"]),
+            "lost": 1 - received_there / sent, "lost_back": 1 - received / sent_back}
+
+
+def on_radio(place, options, calls, others):
+    """A row of calls over radio on virtual time."""
+    need("sip-tester", "sipp")
+    run = Run(place, topology(place, calls, by_radio(others)), options.build, "--until",
+              f"{seconds()}s", *parallel(options))
+    row = row_by_radio(run.hosts, calls, others, "ours") | {"wall_s": run.wall_s}
+    run.forget()
+    return row
+
+
+def on_radio_fair(place, options, calls, others):
+    """The same by the machine's scheduler."""
+    first_s = 5 + others
+    path = topology(place, calls, by_radio(others), first_s)
+    said, folder = run_fair(place, path, options.build, seconds(first_s) + 5)
+    return row_by_radio(folder, calls, others, "fair") | {"wall_s": seconds(first_s) + 5, **said}
 
 
 def picture(rows, path, to):

@@ -138,18 +138,19 @@ WORM_S = 25
 
 def worm_spread(place, options, columns, rows, protocol, walks, seed):
     """Hosts (number, seconds since the first) in the order in which they were infected. It begins at
-    the host at the edge, and each host infects only those to which its routes lead first."""
+    the host at the edge, and each host infects only its neighbours, as the protocol knows them."""
     place.compile("worm")
     hosts = columns * rows + 1
     begin = converged_s(protocol, hosts)
     end = begin + WORM_S
     path = topology(place, f"worm-{protocol}.toml", columns, rows, protocol,
-                    f"/root/worm {{i}} {hosts} {begin} next-hops",
+                    f"/root/worm {{i}} {hosts} {worm.START_OF_HOSTS + begin} "
+                    f"{'bat0' if protocol == 'batman' else 'eth0'}",
                     files='"/root/worm" = "worm"',
                     walk_s=(begin - 5, end) if walks else None)
     run = Run(place, path, options.build, "--seed", str(seed), "--until", f"{end}s",
               *parallel(options))
-    infected = worm.infections(run, hosts)
+    infected = worm.infections(run.hosts, hosts)
     run.forget()
     return [(host, at - infected[0][0]) for at, host in infected]
 

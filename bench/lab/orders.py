@@ -98,6 +98,16 @@ def one(place, options, table, bars, rows, kind, ranks):
     note(table, bars, rows, kind, compare(place, options, kind, ranks, describe))
 
 
+def in_windows(place, options, kind, ranks, window):
+    """(E, messages that did not come, seconds that the run took) if hosts run at most so long at once."""
+    every = seconds_of_a_round(kind, ranks)
+    run = Run(place, topology(place, kind, ranks, 5, every), options.build, "--until",
+              f"{5 + every * ROUNDS + 2}s", *parallel(options), "--set", f"window={window}")
+    error, missing = error_of(order_of(run.hosts), kind, ranks)
+    run.forget()
+    return error, missing, run.wall_s
+
+
 def planted(place, options):
     """Frames that overtake each other must show."""
     path = topology(place, "cnd", 8, 5, 3).read_text().replace('delay = "5ms"\nrate',

@@ -9,13 +9,18 @@
   scale    2 to 128 hosts: time to boot, memory, an idle hour
   orders   CND and VND of Yoginath's thesis: messages whose order of arrival is known, 8 to 128 hosts,
            without virtual time beside (the fair-share case)
-  mpi      CND and VND by Open MPI over TCP between 8 hosts, the fair-share case beside
+  windows  CND and VND with windows of several lengths, in which hosts run at once: what the length costs
+  mpi      CND and VND by Open MPI over TCP between 8 and 32 hosts, the fair-share case beside
   calls    SIP and RTP by sipp over three hops of 2 Mbit/s, 1 to 64 calls at once: calls that fail and
            packets that are lost
+  calls-radio
+           the same calls over three hops of one radio channel, alone and beside 60 other hosts, without
+           virtual time beside
   staggering
            how far 8 to 64 busy hosts are apart in their own times, on virtual time and by the machine's
            scheduler
-  worm     64 hosts, of which one is infected: the curve of infection over seeds, and beside a busy machine
+  worm     64 hosts, of which one is infected, with delays of 1, 10 and 100 ms: the curve of infection over
+           seeds, beside a busy machine, and by the machine's scheduler
   mesh     64 radio stations, routed by babeld, batman-adv and OLSR; one stays or walks along the edge:
            CND over many hops
   mesh-worm
@@ -30,12 +35,14 @@ and libopenmpi-dev, for 'calls' its sip-tester, for 'clocks' its chrony.
 
 import argparse
 import hashlib
+import math
 import re
 import statistics
 import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
@@ -52,12 +59,15 @@ from harness import (ROOT, Bars, Comparison, Table, at_least, command, numbers, 
 from hosts import KERNEL, Run, Workplace, need, parallel, star, two_hosts  # noqa: E402
 
 SIZES = (8, 16, 32, 64, 128)
+WINDOWS = ("0.1ms", "0.3ms", "1ms", "2.5ms")  # half of a link's delay is the longest
 MOST_HOSTS = 254  # of 10.0.0.0/24
 MOST_MEGABYTES, MOST_BOOT_S, MOST_IDLE_S = 15, 40, 60
 LEAST_FRAMES, LEAST_BUSY = 20_000, 1.5
 MOST_WINDOW_ERROR, MOST_PFTK_ERROR, MOST_CALL_LOSS_ERROR = 0.05, 0.15, 0.03
 MOST_MEASURED_MS = 0.005  # chronyd's log has four digits of 10 ms
 MOST_CORRECTED_US = 1
+MOST_STANDARD_ERRORS = 3
+RADIO_OTHERS = 60
 MOST_DRIFT_PPM = 0.02  # 256 ns of 20 s, the steps of a host's clock
 MOST_WINDOWS_APART = 2.1  # one is executed, and the links promise another; a little is rounding
 
@@ -172,10 +182,25 @@ def all_orders(place, options, rows, bars):
             orders.one(place, options, table, bars, rows, kind, ranks)
 
 
+def orders_in_windows(place, options, rows, bars):
+    ranks = min(options.sizes, key=lambda size: abs(size - 16))
+    table = Table((f"order among {ranks}, windows", 26, ""), ("E", 8, ".2f"), ("lost", 6, ""),
+                  ("run, s", 8, ".1f"))
+    table.head()
+    for kind in ("cnd", "vnd"):
+        for window in WINDOWS:
+            error, missing, wall_s = orders.in_windows(place, options, kind, ranks, window)
+            table.row(f"{kind}, {window}", error, missing, wall_s)
+            rows.append({"part": "windows", "kind": kind, "ranks": ranks, "window": window, "ours": error,
+                         "ours_missing": missing, "ours_s": wall_s})
+            bars.add(f"{kind} in windows of {window}: E", error + missing, 0, at_most=True)
+
+
 def orders_by_mpi(place, options, rows, bars):
     table = table_of_orders("order by Open MPI")
-    for kind in ("cnd", "vnd"):
-        mpi.one(place, options, table, bars, rows, kind)
+    for ranks in options.mpi_sizes:
+        for kind in ("cnd", "vnd"):
+            mpi.one(place, options, table, bars, rows, kind, ranks)
 
 
 def all_calls(place, options, rows, bars):
@@ -198,6 +223,26 @@ def all_calls(place, options, rows, bars):
             bars.add(f"{count} calls: failed", row["failed"], 0, at_most=True)
     rows += measured
     calls.picture(measured, path, options.out / "calls.png")
+
+
+def calls_by_radio(place, options, rows, bars):
+    table = Table(("calls over 3 radio hops", 40, ""), ("failed", 8, ""), ("sent again", 11, ""),
+                  ("lost", 8, ".2%"), ("back", 8, ".2%"), ("run, s", 8, ".1f"))
+    table.head()
+    for count in options.radio_calls:
+        found = {}
+        for others, machine in ((0, "alone"), (RADIO_OTHERS, f"beside {RADIO_OTHERS} hosts")):
+            for way, measure in (("virtual time", calls.on_radio), ("the scheduler", calls.on_radio_fair)):
+                if way == "the scheduler" and options.without_fair:
+                    continue
+                row = found[others, way] = measure(place, options, count, others)
+                table.row(f"{count}, {way}, {machine}", row["failed"], row["retransmissions"], row["lost"],
+                          row["lost_back"], row["wall_s"])
+                rows.append(row)
+        alone, beside = (found[others, "virtual time"] for others in (0, RADIO_OTHERS))
+        bars.add(f"{count} calls over radio: figures that differ beside other hosts",
+                 sum(alone[key] != beside[key] for key in ("failed", "retransmissions", "lost", "lost_back")),
+                 0, at_most=True)
 
 
 def stagger(place, options, rows, bars):
@@ -255,24 +300,46 @@ def reno(place, options, rows, bars):
 
 def spread_worm(place, options, rows, bars):
     hosts = options.worm_hosts
-    path = worm.topology(place, hosts)
-    table = Table((f"a worm among {hosts} hosts", 26, ""), ("infected", 9, ""),
-                  ("90 % after, s", 14, ".3f"), ("beta, 1/s", 10, ".1f"))
+    table = Table((f"a worm among {hosts} hosts", 22, ""), ("infected", 9, ""), ("90 % after, s", 14, ".3f"),
+                  ("least", 7, ".3f"), ("most", 7, ".3f"), ("repeated", 9, ""), ("failed", 7, ""),
+                  ("took, s", 8, ".1f"), ("for, s", 7, ""))
     table.head()
-    curves = []
-    for seed in range(1, options.seeds + 1):
-        times, fingerprint = worm.spread(place, options, path, hosts, seed)
-        if seed == 1:
-            first = fingerprint
-        curves.append(times)
-        table.row(f"seed {seed}", len(times), worm.until_share(times, hosts),
-                  worm.rate_of(times, hosts))
-        rows.append({"part": "worm", "seed": seed, "times": times, "fingerprint": fingerprint})
-    _, busy_fingerprint = worm.beside_hogs(lambda: worm.spread(place, options, path, hosts, 1))
-    bars.add("worm: seed 1 beside busy loops differs", int(busy_fingerprint != first), 0,
-             at_most=True)
-    beta = statistics.mean(worm.rate_of(times, hosts) for times in curves)
-    worm.picture(curves, hosts, beta, options.out / "worm.png")
+    curves, simulations, fair = {}, {}, {}
+    for delay_ms in map(int, options.delays):
+        found = [worm.spread(place, options, hosts, delay_ms, seed)
+                 for seed in range(1, options.seeds + 1)]
+        rows += [{"part": "worm", **row} for row in found]
+        curves[delay_ms] = [row["times"] for row in found]
+        ends = row_of_worm(table, f"{delay_ms} ms, {options.seeds} seeds", found, hosts)
+        simulations[delay_ms] = [worm.simulated(hosts, delay_ms, seed) for seed in range(worm.SIMULATIONS)]
+        expected = [worm.until_share(times, hosts) for times in simulations[delay_ms]]
+        table.row("  simulated", hosts, statistics.mean(expected), min(expected), max(expected))
+        rows.append({"part": "worm", "delay_ms": delay_ms, "simulated": expected})
+        bars.add(f"worm, {delay_ms} ms: hosts not infected",
+                 sum(hosts - len(row["times"]) for row in found), 0, at_most=True)
+        bars.add(f"worm, {delay_ms} ms: standard errors from what is simulated",
+                 abs(statistics.mean(ends) - statistics.mean(expected))
+                 / (statistics.stdev(expected) / math.sqrt(len(ends))), MOST_STANDARD_ERRORS,
+                 at_most=True)
+        if not options.without_fair:
+            row = worm.fair_spread(place, options, hosts, delay_ms)
+            rows.append({"part": "worm", "fair": True, **row})
+            fair[delay_ms] = row["times"]
+            row_of_worm(table, "  the machine's scheduler", [row], hosts)
+    first = next(row for row in rows if row["part"] == "worm")
+    again = worm.beside_hogs(lambda: worm.spread(place, options, hosts, first["delay_ms"], 1))
+    bars.add("worm: seed 1 beside busy loops differs",
+             int(again["fingerprint"] != first["fingerprint"]), 0, at_most=True)
+    worm.picture(curves, simulations, fair, hosts, options.out / "worm.png")
+
+
+def row_of_worm(table, name, found, hosts):
+    ends = [worm.until_share(row["times"], hosts) for row in found]
+    tried = sum((row["shots"] for row in found), start=Counter())
+    table.row(name, min(len(row["times"]) for row in found), statistics.mean(ends), min(ends), max(ends),
+              tried["repeated"], tried["failed"] + tried["opened"],
+              statistics.mean(row["wall_s"] for row in found), found[0]["span_s"])
+    return ends
 
 
 def radio_mesh(place, options, rows, bars):
@@ -300,7 +367,7 @@ def mesh_worm(place, options, rows, bars):
     table = Table((f"a worm over next hops of {hosts}", 30, ""), ("infected", 9, ""),
                   ("the first, in this order", 26, ""))
     table.head()
-    for protocol in (one for one in options.protocols if one != "batman"):  # it has no hops of IP
+    for protocol in options.protocols:
         curves = {"stays": [], "walks": []}
         for moves, spreads in curves.items():
             for seed in range(1, options.mesh_seeds + 1):
@@ -312,9 +379,12 @@ def mesh_worm(place, options, rows, bars):
                 rows.append({"part": "mesh-worm", "protocol": protocol, "moves": moves, "seed": seed,
                              "spread": spread})
         for moves, near in mesh.nearest(columns).items():
+            found = curves[moves]
             bars.add(f"worm over {protocol}, the first {moves}: seeds whose second is not near it",
-                     sum(len(spread) < 2 or spread[1][0] not in near for spread in curves[moves]), 0,
-                     at_most=True)
+                     sum(spread[1][0] not in near for spread in found if len(spread) > 1), 0, at_most=True)
+            if moves == "stays":
+                bars.add(f"worm over {protocol}, the first stays: seeds in which it stays alone",
+                         sum(len(spread) < 2 for spread in found), 0, at_most=True)
         mesh.picture(curves, hosts, options.out / f"mesh-{protocol}.png")
 
 
@@ -361,7 +431,7 @@ def repeated(place):
     ready = ROOT / "models/lab/topologies"
     return {**{name: lambda name=name: ready / f"{name}.toml"
                for name in ("three-hosts", "star-64", "manet-mobile")},
-            "mpi-8": lambda: mpi.topology(place, "cnd", rounds=1, capture=True)}
+            "mpi-8": lambda: mpi.topology(place, "cnd", 8, rounds=1, capture=True)}
 
 
 def engines_of(name):
@@ -407,7 +477,7 @@ def need_programs(parts, protocols):
 
 
 PARTS = {"exact": exact, "reno": reno, "frames": frames, "busy": busy, "scale": scale,
-         "orders": all_orders, "mpi": orders_by_mpi, "calls": all_calls,
+         "orders": all_orders, "windows": orders_in_windows, "mpi": orders_by_mpi, "calls": all_calls, "calls-radio": calls_by_radio,
          "staggering": stagger, "worm": spread_worm, "mesh": radio_mesh, "mesh-worm": mesh_worm,
          "clocks": drifting_clocks, "repeat": repeat}
 
@@ -429,6 +499,8 @@ def main():
                       help=f"some of {','.join(PARTS)} (all)")
     made.add_argument("--sizes", metavar="N,N", type=numbers(int, 3, MOST_HOSTS),
                       default=",".join(map(str, SIZES)), help="ranks of the orders (%(default)s)")
+    made.add_argument("--mpi-sizes", metavar="N,N", type=numbers(int, 3, 128), default="8,32",
+                      help="ranks of Open MPI; 64 take a quarter of an hour (%(default)s)")
     made.add_argument("--losses", metavar="P,P", type=numbers(float, 1e-6, 0.1),
                       default="0.01,0.003,0.001,0.0003,0.0001",
                       help="probabilities for Reno (%(default)s)")
@@ -436,20 +508,24 @@ def main():
                       help="losses to wait for at each (1000)")
     made.add_argument("--calls", metavar="N,N", type=numbers(int, 1, 1000),
                       default="1,2,4,8,16,20,24,28,32,48,64", help="at once (%(default)s)")
+    made.add_argument("--radio-calls", metavar="N,N", type=numbers(int, 1, 100), default="2,4,6,8,12",
+                      help="at once, over radio (%(default)s)")
     made.add_argument("--busy-sizes", metavar="N,N", type=numbers(int, 2, MOST_HOSTS),
                       default="8,16,32,64", help="hosts of staggering (%(default)s)")
     made.add_argument("--seeds", type=at_least(2), default=10, help="of the worm (10)")
     made.add_argument("--worm-hosts", type=at_least(8), default=64, help="it has (64)")
+    made.add_argument("--delays", metavar="MS,MS", type=some_of([str(delay) for delay in worm.SPAN_S]),
+                      default=",".join(map(str, worm.SPAN_S)), help="between its hosts (%(default)s)")
     made.add_argument("--mesh", metavar="CxR", type=grid, default="9x7",
                       help="grid of the mesh, and one station more (%(default)s)")
     made.add_argument("--protocols", metavar="A,B", type=some_of(mesh.PROTOCOLS),
                       default=",".join(mesh.PROTOCOLS), help="that route it (%(default)s)")
-    made.add_argument("--mesh-seeds", type=at_least(1), default=3, help="of the worm there (3)")
+    made.add_argument("--mesh-seeds", type=at_least(1), default=5, help="of the worm there (5)")
     made.add_argument("--repetitions", type=at_least(2), default=100, help="of each (100)")
     made.add_argument("--repeated", metavar="A,B", type=some_of(repeated(None)),
                       default=",".join(repeated(None)), help="what (%(default)s)")
     made.add_argument("--without-fair", action="store_true",
-                      help="orders, mpi, staggering, mesh: only on virtual time, which is faster")
+                      help="orders, mpi, calls-radio, staggering, worm, mesh: only on virtual time, which is faster")
     options = made.parse_args()
     require(options, "lab_fair")
     if not KERNEL.exists():

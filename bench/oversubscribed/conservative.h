@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A conservative kernel: promises on boards (Chandy, Misra, Bryant, with null messages as stores).
-// A rank executes what lies before the lowest clock of the others and the lookahead, then moves its
-// own clock on, and looks again.
+// A rank executes what lies before the lowest clock of the others and the interval that all promise (the
+// model's lookahead or a part of it), then moves its own clock on, and looks again.
 #pragma once
 
 #include "post.h"
@@ -18,6 +18,7 @@ class Conservative {
       : shared_(shared),
         setting_(shared.setting()),
         rank_(rank),
+        interval_(std::max(Ticks{1}, Model::kLookahead * setting_.interval / 100)),
         board_(shared.board(rank)),
         part_(setting_, rank),
         post_(shared, rank),
@@ -52,12 +53,12 @@ class Conservative {
 
   /// Before which time nothing can come any more, once the rings have been emptied.
   Ticks look() {
-    Ticks lowest = kNever - Model::kLookahead;
+    Ticks lowest = kNever - interval_;
     for (unsigned i = 0; i < setting_.ranks; ++i)
       if (i != rank_)
         lowest = std::min(lowest, shared_.board(i).clock.load(std::memory_order_acquire));
     post_.receive([this](const Event& event) { pending_.add(event); });
-    return lowest + Model::kLookahead;
+    return lowest + interval_;
   }
 
   /// Whether another rank finds something new.
@@ -81,6 +82,7 @@ class Conservative {
   const Shared& shared_;
   const Setting& setting_;
   const unsigned rank_;
+  const Ticks interval_;
   Board& board_;
   Part<Model> part_;
   Post post_;

@@ -41,12 +41,16 @@ class Post {
   /// False if nothing was there.
   template <class Visit>
   bool receive(Visit&& visit) {
-    Board& mine = shared_.board(rank_);
-    if (mine.mail.load(std::memory_order_relaxed) == 0) return false;
-    std::uint64_t left = mine.mail.exchange(0, std::memory_order_acquire);
-    for (; left != 0; left &= left - 1)
-      empty(shared_.ring(static_cast<unsigned>(__builtin_ctzll(left)), rank_), visit);
-    return true;
+    bool any = false;
+    for (unsigned first = 0; first < kMostRanks; first += 64) {
+      std::atomic<std::uint64_t>& mail = shared_.board(rank_).mail[first / 64];
+      if (mail.load(std::memory_order_relaxed) == 0) continue;
+      any = true;
+      std::uint64_t left = mail.exchange(0, std::memory_order_acquire);
+      for (; left != 0; left &= left - 1)
+        empty(shared_.ring(first + static_cast<unsigned>(__builtin_ctzll(left)), rank_), visit);
+    }
+    return any;
   }
   std::int64_t sent_minus_received() const { return sent_minus_received_; }
 
@@ -57,7 +61,8 @@ class Post {
     if (tail - ring.head.load(std::memory_order_acquire) == room_) return false;
     ring.places[tail % Ring::kRoom] = event;
     ring.tail.store(tail + 1, std::memory_order_release);
-    shared_.board(to).mail.fetch_or(std::uint64_t{1} << rank_, std::memory_order_release);
+    shared_.board(to).mail[rank_ / 64].fetch_or(std::uint64_t{1} << rank_ % 64,
+                                                std::memory_order_release);
     return true;
   }
   template <class Visit>

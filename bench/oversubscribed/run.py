@@ -9,8 +9,8 @@ in llf (companions/llf/README.md).
 
 The default set is all models and kernels over all numbers of ranks; PHOLD with 8 ranks over all
 remote shares, and with 8 ranks beside a process that only computes. It takes about ten minutes. With
-one of --models, --kernels, --ranks, --remotes or --hog it is all combinations of what is given, and
---all is all that there are. --orrery compares Orrery's own engines with more workers and ranks than
+one of --models, --kernels, --ranks, --remotes, --intervals or --hog it is all combinations of what is
+given, and --all is all that there are. --orrery compares Orrery's own engines with more workers and ranks than
 cores instead. --mpi compares ranks over MPI, with the shim of 'orrery llf run' and without ('--mpi --help').
 
 Spinning runs are shorter, and a run that takes too long is given up (marked * in the table): what is
@@ -37,40 +37,46 @@ KERNELS = ("conservative", "optimistic")
 EVENTS_PER_TICK = {"phold": 0.001, "epidemic": 0.0036, "traffic": 0.0062}
 RANKS, REMOTES = [2, 4, 8, 16, 32], [5, 20, 50, 90]
 REMOTE, SOME_RANKS = 20, 8  # where the others vary
+WHOLE = 100  # per cent of the lookahead
 PROGRAM = "oversubscribed_ranks"
 
 
 class Case:
     """What is compared by all ways."""
 
-    def __init__(self, model, kernel, ranks, remote=REMOTE, hogs=0):
+    def __init__(self, model, kernel, ranks, remote=REMOTE, hogs=0, interval=WHOLE):
         self.model, self.kernel, self.ranks, self.remote, self.hogs = model, kernel, ranks, remote, hogs
+        self.interval = interval
 
     def key(self):
         return {"model": self.model, "kernel": self.kernel, "ranks": self.ranks,
-                "remote": self.remote, "hogs": self.hogs}
+                "remote": self.remote, "hogs": self.hogs, "interval": self.interval}
 
     def __str__(self):
         return (f"{self.model}, {self.kernel}, {self.ranks} ranks, remote {self.remote} %" +
+                (f", interval {self.interval} %" if self.interval != WHOLE else "") +
                 (f", {self.hogs} beside" if self.hogs else ""))
 
 
-def crossed(models, kernels, ranks, remotes, hogs):
-    """All combinations; only PHOLD has a remote share to set."""
-    return [Case(model, kernel, count, remote, beside)
+def crossed(models, kernels, ranks, remotes, hogs, intervals=(WHOLE,)):
+    """All combinations; only PHOLD has a remote share to set, and only conservative ranks promise."""
+    return [Case(model, kernel, count, remote, beside, interval)
             for model in models for kernel in kernels
             for remote in (remotes if model == "phold" else [REMOTE])
-            for beside in hogs for count in ranks]
+            for beside in hogs for count in ranks
+            for interval in (intervals if kernel == "conservative" else [WHOLE])]
 
 
 def plan(options):
     models = list(EVENTS_PER_TICK)
     if options.all:
         return crossed(models, KERNELS, RANKS, REMOTES, [0, 1])
-    given = (options.models, options.kernels, options.ranks, options.remotes, options.hog)
+    given = (options.models, options.kernels, options.ranks, options.remotes, options.hog,
+             options.intervals)
     if any(one is not None for one in given):
         return crossed(options.models or models, options.kernels or KERNELS, options.ranks or RANKS,
-                       options.remotes or [REMOTE], [options.hog or 0])
+                       options.remotes or [REMOTE], [options.hog or 0],
+                       options.intervals or [WHOLE])
     others = [share for share in REMOTES if share != REMOTE]
     return [*crossed(models, KERNELS, RANKS, [REMOTE], [0]),
             *crossed(["phold"], KERNELS, [SOME_RANKS], others, [0]),
@@ -88,7 +94,8 @@ class Experiment:
 
     def run(self, case, kernel, way, ranks, hogs):
         words = {"model": case.model, "kernel": kernel, "way": way, "ranks": ranks, "hogs": hogs,
-                 "remote": case.remote, "lps": self.options.lps, "work": self.options.work,
+                 "remote": case.remote, "interval": case.interval, "lps": self.options.lps,
+                 "work": self.options.work,
                  "end": self.ticks(case.model, way), "limit": self.options.limit}
         out, _, _ = launch([self.options.build / "bin" / PROGRAM,
                             *(f"{name}={value}" for name, value in words.items())])
@@ -127,7 +134,7 @@ class Experiment:
 
 def table_of(cases):
     table = Table(("model", 9, ""), ("kernel", 12, ""), ("ranks", 5, ""), ("remote", 6, show_share),
-                  ("hogs", 4, ""), ("way", 5, ""), ("events/s", 9, ".0f"),
+                  ("LBTS", 5, show_share), ("hogs", 4, ""), ("way", 5, ""), ("events/s", 9, ".0f"),
                   ("of sequential", 13, ".3f"), ("llf to it", 24, show_ratio),
                   ("efficiency", 10, ".1%"), ("switches", 9, ".0f"), ("CPU s", 6, ".2f"))
     print(f"{len(cases)} cases, {len(WAYS)} ways each; * given up, the rate so far")
@@ -145,7 +152,8 @@ def show(table, rows):
             table.failed(row["of"])
             continue
         remote = row["remote"] if row["model"] == "phold" else None
-        table.row(row["model"], row["kernel"], row["ranks"], remote, row["hogs"], row["way"],
+        table.row(row["model"], row["kernel"], row["ranks"], remote,
+                  row["interval"] if row["kernel"] == "conservative" else None, row["hogs"], row["way"],
                   row["rate"], row["rate"] / row["sequential"], row["ratio"],
                   row["efficiency"] if row["kernel"] == "optimistic" else None, row["switches"],
                   row["cpu_seconds"], note=" *" if row["given_up"] else "")
@@ -161,7 +169,8 @@ def kept(options, measured):
     if not options.add or not path.exists():
         return []
     def key(row):
-        return tuple(row[name] for name in ("model", "kernel", "ranks", "remote", "hogs", "way"))
+        return tuple(row[name] for name in ("model", "kernel", "ranks", "remote", "hogs", "interval",
+                                            "way"))
     now = {key(row) for row in measured}
     return [row for row in json.loads(path.read_text())["rows"] if key(row) not in now]
 
@@ -172,10 +181,13 @@ def parse_arguments():
                       help="phold, epidemic, traffic (all)")
     made.add_argument("--kernels", type=some_of(KERNELS), metavar="A,B",
                       help="conservative, optimistic (both)")
-    made.add_argument("--ranks", type=numbers(int, 1, 64), metavar="A,B",
+    made.add_argument("--ranks", type=numbers(int, 1, 128), metavar="A,B",
                       help="numbers of processes (2,4,8,16,32)")
     made.add_argument("--remotes", type=numbers(int, 0, 100), metavar="A,B",
                       help="per cent of PHOLD's events that go to an LP anywhere (20)")
+    made.add_argument("--intervals", type=numbers(int, 1, 100), metavar="A,B",
+                      help="per cent of the lookahead that conservative ranks promise: the interval of "
+                           "LBTS (100)")
     made.add_argument("--hog", type=at_least(0), metavar="N",
                       help="processes beside that only compute (0)")
     made.add_argument("--all", action="store_true",

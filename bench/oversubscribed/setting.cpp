@@ -40,18 +40,19 @@ void set(Setting& setting, const std::string& name, const std::string& value) {
   if (name == "kernel")
     return choose(setting.kernel, name, value, {"sequential", "conservative", "optimistic"});
   if (name == "way") return choose(setting.way, name, value, {"spin", "yield", "block", "llf"});
-  if (name == "ranks") return read(setting.ranks, name, value, 1, 64);
+  if (name == "ranks") return read(setting.ranks, name, value, 1, kMostRanks);
   if (name == "lps") return read(setting.lps, name, value, 1, 1 << 20);
   if (name == "end") return read(setting.end, name, value, 1, Ticks{1} << 50);
   if (name == "work") return read(setting.work, name, value, 0, 1'000'000'000);
   if (name == "remote") return read(setting.remote, name, value, 0, 100);
+  if (name == "interval") return read(setting.interval, name, value, 1, 100);
   if (name == "round") return read(setting.round, name, value, 1, 1'000'000);
   if (name == "room") return read(setting.room, name, value, 1, 1024);
   if (name == "hogs") return read(setting.hogs, name, value, 0, 64);
   if (name == "limit") return read(setting.limit, name, value, 1, 86'400);
   throw WrongWord("there is no '" + name +
-                  "'; there are model, kernel, way, ranks, lps, end, work, remote, round, room, "
-                  "hogs, limit");
+                  "'; there are model, kernel, way, ranks, lps, end, work, remote, interval, "
+                  "round, room, hogs, limit");
 }
 
 }  // namespace

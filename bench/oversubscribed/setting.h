@@ -12,6 +12,8 @@
 
 namespace oversubscribed {
 
+inline constexpr unsigned kMostRanks = 128;
+
 struct Setting {
   std::string model = "phold";
   std::string kernel = "conservative";
@@ -21,6 +23,8 @@ struct Setting {
   Ticks end = 200'000;   ///< events at this time or later are not executed
   unsigned work = 1000;  ///< of an event, in steps of about 3 ns
   unsigned remote = 20;  ///< of PHOLD's events, per cent that go to an LP anywhere
+  unsigned interval =
+      100;               ///< that ranks promise, per cent of the model's lookahead (conservative)
   unsigned round = 256;  ///< executed events of a rank after which it wants a round of GVT
   unsigned room = 1024;  ///< of a ring, in messages
   unsigned hogs = 0;     ///< processes beside that only compute

@@ -24,7 +24,7 @@ struct Ring {
 
 struct alignas(64) Board {
   /// Those whose rings to this rank may have something in them, a bit each.
-  std::atomic<std::uint64_t> mail{0};
+  std::atomic<std::uint64_t> mail[kMostRanks / 64] = {};
   /// Conservative: it sends nothing that comes before this and the lookahead.
   alignas(64) std::atomic<Ticks> clock{0};
   /// To wake it (way.cpp).

@@ -138,7 +138,9 @@ std::string group_of(int parent) {
 class LeastLvtFirst : public Way {
  public:
   LeastLvtFirst(unsigned ranks, unsigned rank) {
-    federate_ = llf_join(group_of(getppid()).c_str(), std::to_string(rank).c_str(), nullptr);
+    const llf_options options{
+        .size = sizeof(llf_options), .tokens = 0, .slots = ranks, .hold_ns = 0};
+    federate_ = llf_join(group_of(getppid()).c_str(), std::to_string(rank).c_str(), &options);
     if (federate_ == nullptr || llf_meet(federate_, ranks, -1) != 0) fail();
     for (unsigned i = 0; i < ranks; ++i)
       peers_.push_back(i == rank ? -1 : checked(llf_find(federate_, std::to_string(i).c_str())));

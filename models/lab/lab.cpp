@@ -164,9 +164,9 @@ void Lab::add_terminal() {
   if (!shell.value().empty() && host == topology_.hosts.end())
     throw UsageError("--set shell=: there is no host '" + shell.value() + "' in '" +
                      topology_file.value() + "'");
-  if (host != topology_.hosts.end() && host->machine != MachineKind::uml)
+  if (host != topology_.hosts.end() && !host->has_linux())
     throw UsageError("--set shell=: host '" + host->name + "' has no shell; only hosts with " +
-                     "machine = \"uml\" have one");
+                     "Linux have one");
   topology_.add_terminal(host == topology_.hosts.end() ? nullptr : &*host);
 }
 

@@ -90,10 +90,7 @@ std::int64_t TerminalLp::repeat(Context& context) {
   const std::int64_t now = context.now().ticks();
   for (; !repeated_.empty() && repeated_.front().at_ns <= now; repeated_ = repeated_.subspan(1))
     obey(context, repeated_.front());
-  if (!repeated_.empty()) return repeated_.front().at_ns;
-  // The host's shell exists only when the host has started.
-  constexpr std::int64_t kShellNs = 500'000'000;
-  return std::max(lab_.repeated_until_ns(), port_ ? kShellNs : 0);
+  return repeated_.empty() ? lab_.repeated_until_ns() : repeated_.front().at_ns;
 }
 
 void TerminalLp::turn_to_user(Context& context) {
@@ -102,7 +99,7 @@ void TerminalLp::turn_to_user(Context& context) {
     from_ns_ = context.now().ticks();
     take_terminal();
   }
-  if (port_) tell_size(context);
+  if (shell_began_) tell_size(context);
 }
 
 void TerminalLp::handle(Context& context, const Look&) {
@@ -137,15 +134,15 @@ bool TerminalLp::wait_until(Clock::time_point time) const {
 
 void TerminalLp::take_what_was_typed(Context& context) {
   pollfd keys{STDIN_FILENO, POLLIN, 0};
-  while (input_open_ && !ended_ && poll(&keys, 1, 0) > 0) {
+  while (input_open_ && !ended_ && typed_.size() < kMostBytes && poll(&keys, 1, 0) > 0) {
     char typed[kMostBytes];
     const ssize_t bytes = read(STDIN_FILENO, typed, sizeof typed);
     if (bytes <= 0) {
       input_open_ = false;
-      return take(context, Outside::Kind::typed, "\x04");  // end of input for the shell
+      typed_ += '\x04';  // end of input for the shell
     }
-    std::string text;
-    for (const char key : std::string_view(typed, static_cast<std::size_t>(bytes))) {
+    for (const char key :
+         std::string_view(typed, static_cast<std::size_t>(std::max(bytes, ssize_t{0})))) {
       if (expects_key_ && key != kEscape) {
         expects_key_ = false;
         obey(context, key);
@@ -153,10 +150,18 @@ void TerminalLp::take_what_was_typed(Context& context) {
         expects_key_ = true;
       } else {
         expects_key_ = false;
-        text += key;
+        typed_ += key;
       }
     }
-    if (!text.empty()) take(context, Outside::Kind::typed, text);
+    tell_typed(context);
+  }
+  tell_typed(context);
+}
+
+void TerminalLp::tell_typed(Context& context) {
+  while (shell_began_ && !typed_.empty()) {
+    take(context, Outside::Kind::typed, typed_.substr(0, kMostBytes));
+    typed_.erase(0, kMostBytes);
   }
 }
 
@@ -207,13 +212,14 @@ void TerminalLp::tell_size(Context& context) {
   take(context, Outside::Kind::size, {bytes, sizeof bytes});
 }
 
-void TerminalLp::handle(Context&, const Arrival&, std::span<const std::byte> frame) {
+void TerminalLp::handle(Context& context, const Arrival&, std::span<const std::byte> frame) {
   if (frame.size() < kHeaderBytes + kKindBytes || ended_) return;
   std::uint16_t words[3];
   std::memcpy(words, frame.data() + 12, sizeof words);
   const std::size_t bytes = ntohs(words[2]);
   const auto rest = frame.subspan(kHeaderBytes + kKindBytes);
   if (ntohs(words[0]) != kEtherType || bytes > rest.size()) return;
+  if (!std::exchange(shell_began_, true) && is_live_) tell_size(context);
   if (static_cast<Kind>(ntohs(words[1])) == Kind::bytes)
     show({reinterpret_cast<const char*>(rest.data()), bytes});
   if (static_cast<Kind>(ntohs(words[1])) == Kind::end) end();

@@ -51,6 +51,8 @@ class TerminalLp final : public LogicalProcess<TerminalLp, Look, Arrival> {
   /// Waits until the machine's clock shows `time`; returns false if text was typed before.
   bool wait_until(std::chrono::steady_clock::time_point time) const;
   void take_what_was_typed(Context& context);
+  /// Sends what was typed, once the host's shell has begun.
+  void tell_typed(Context& context);
   /// Executes a command: Ctrl-] and a key.
   void obey(Context& context, char key);
   /// Notes what came from outside, and does it.
@@ -68,6 +70,8 @@ class TerminalLp final : public LogicalProcess<TerminalLp, Look, Arrival> {
   std::chrono::steady_clock::time_point from_;  ///< the machine's clock at `from_ns_`
   std::int64_t from_ns_ = 0;
   bool is_live_ = false;  ///< the user's turn has come
+  std::string typed_;         ///< and not yet sent
+  bool shell_began_ = false;  ///< on the host
   bool input_open_ = true, expects_key_ = false, paused_ = false, ended_ = false;
 };
 

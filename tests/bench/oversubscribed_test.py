@@ -37,7 +37,7 @@ def found(**words):
 class Commits(unittest.TestCase):
     def check(self, words, ways, ranks=(2, 4)):
         for model in MODELS:
-            same = {"model": model, "lps": 32, "work": 0, "remote": 50, "limit": PATIENCE_S, **words}
+            same = {"model": model, "lps": 32, "work": 0, "remote": 50, "limit": PATIENCE_S} | words
             wanted = found(kernel="sequential", ranks=1, **same)
             self.assertGreater(wanted["committed"], 50)
             for kernel, way, count in itertools.product(KERNELS, ways, ranks):
@@ -54,6 +54,9 @@ class Commits(unittest.TestCase):
         self.check({"end": 4000}, ways=("yield", "block", "llf"))
         # Spinning ranks beyond the cores take a slice of the scheduler's for every message.
         self.check({"end": 2000}, ways=("spin",))
+
+    def test_more_ranks_than_a_word_has_bits(self):
+        self.check({"end": 500, "lps": 128, "interval": 30}, ways=("llf",), ranks=(100,))
 
     def test_also_over_rings_that_are_full(self):
         self.check({"end": 4000, "room": 1}, ways=("yield", "block", "llf"), ranks=(3,))
@@ -74,7 +77,7 @@ class Says(unittest.TestCase):
     def test_wrong_words_are_refused(self):
         for words, said in (({"model": "x"}, "there is no model 'x'; there are phold"),
                             ({"way": "wait"}, "there is no way 'wait'"),
-                            ({"ranks": "65"}, "ranks is a number from 1 to 64, not '65'"),
+                            ({"ranks": "129"}, "ranks is a number from 1 to 128, not '129'"),
                             ({"ranks": "2x"}, "not '2x'"), ({"speed": 1}, "there is no 'speed'"),
                             ({"kernel": "sequential"}, "has one rank, not 2"),
                             ({"ranks": 8, "lps": 4}, "8 ranks need at least as many LPs, not 4")):
@@ -108,7 +111,8 @@ class Experiment(unittest.TestCase):
             self.assertTrue((pathlib.Path(out) / "efficiency.png").stat().st_size > 0)
 
     def test_wrong_options_are_refused(self):
-        for words, said in ((["--models", "x"], "there is no 'x'"), (["--ranks", "65"], "65 is not"),
+        for words, said in ((["--models", "x"], "there is no 'x'"), (["--ranks", "129"], "129 is not"),
+                            (["--intervals", "101"], "101 is not"),
                             (["--hog", "65"], "64 are the most"), (["--lps", "4"], "at least as many")):
             done = subprocess.run([sys.executable, RUN, *words], capture_output=True, text=True,
                                   timeout=PATIENCE_S, check=False)

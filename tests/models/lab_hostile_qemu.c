@@ -76,6 +76,13 @@ int main(void)
 	case 9:
 		send_frames_without_end();
 		break;
+	case 12: { /* writes on its console without an end */
+		static char line[1 << 16];
+
+		while (write(1, line, sizeof line) > 0)
+			;
+		return 0;
+	}
 	case 10:
 		write(kLaboratory, "half", 4); /* of a message, and its end */
 		return 0;

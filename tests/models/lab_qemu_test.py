@@ -8,6 +8,7 @@ Environment: as lab_test.py. What needs QEMU or a compiler for its guests is ski
 import contextlib
 import csv
 import os
+import re
 import shutil
 import signal
 import socket
@@ -18,7 +19,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from lab_test import HAS_QEMU, HAS_QEMU_LINUX, KERNEL, MODELS, PATIENCE_S, WHY_NO_HOSTS, Case, frames
+from lab_test import ORRERY, HAS_QEMU, HAS_QEMU_LINUX, KERNEL, MODELS, PATIENCE_S, WHY_NO_HOSTS, Case, frames
 
 ARCHITECTURES = {"arm": 40, "riscv32": 243}
 HERE = Path(__file__).parent
@@ -94,8 +95,9 @@ class QemuCase(Case):
         return [at for at, _ in sent]
 
     def results(self, folder="hosts"):
-        return b"".join(path.read_bytes() for path in sorted(self.folder.glob(f"{folder}/*/*"))
-                        if path.name == "console" or path.suffix == ".pcap")
+        return b"".join(path.read_bytes() for path in sorted(self.folder.glob(f"{folder}/*/**/*"))
+                        if path.name == "console" or path.suffix == ".pcap" or
+                        ("out" in path.parts and path.is_file()))
 
 
 class QemuRefusals(Case):
@@ -119,7 +121,10 @@ class QemuRefusals(Case):
 
     def test_keys(self):
         for said, other in (
-                (":9: 'ipv6' is for hosts with machine = \"uml\", and this host has machine = \"qemu\"",
+                (":9: 'packet' is for hosts with machine = \"uml\", and this host has machine = \"qemu\"",
+                 {"more": 'packet = "1us"'}),
+                (":9: 'processors' is for another 'arch' than arm", {"more": "processors = 2"}),
+                (":9: 'ipv6' is for another 'arch' than arm, which runs an image",
                  {"more": "ipv6 = false"}),
                 (":5: 'arch' is one of arm, riscv32, x86_64", {"arch": "pdp11"}),
                 (":7: 'image' is for another 'arch' than x86_64, which runs Linux", {"arch": "x86_64"}),
@@ -159,7 +164,7 @@ class QemuRefusals(Case):
         self.assertIn('host a has 9 links, and a host with arch = "riscv32" has at most 8', done.stderr)
 
     def test_no_shell(self):
-        self.assertIn("host 'a' has no shell", self.refusal("shell=a"))
+        self.assertIn("host 'a' has no shell; only hosts with Linux have one", self.refusal("shell=a"))
 
 
 @NEEDS_QEMU
@@ -316,7 +321,7 @@ class CountedLinux(QemuCase):
 
     ROOT = KERNEL.parent / "x86_64/busybox"
 
-    def linux(self, command):
+    def linux(self, command, other="sleep 6", more=""):
         path = self.folder / "linux.toml"
         path.write_text("".join(f"""
 [[host]]
@@ -325,20 +330,27 @@ machine = "qemu"
 arch = "x86_64"
 speed = "500 MHz"
 root = "{self.ROOT}"
+ipv6 = false
 [[host.program]]
-command = '{program}'
-""" for name, program in (("a", command), ("b", "sleep 6"))) + """
+command = '''{program}'''
+""" for name, program in (("a", command), ("b", other))) + """
 [[link]]
 between = ["a", "b"]
 addresses = ["10.0.0.1/24", "10.0.0.2/24"]
 delay = "10ms"
 rate = "10 Mbit/s"
-""")
+mtu = 9000
+""" + more)
         return path
+
+    def left(self, host):
+        """The files of its /out."""
+        out = self.folder / "hosts" / host / "out"
+        return {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
     def test_runs_are_equal_on_engines_and_in_windows(self):
         topology = self.linux("sleep 1; ping -c 3 10.0.0.2; i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); "
-                              "done; cat /proc/uptime; head -c 16 /dev/urandom | md5sum; hostname")
+                              "done; cat /proc/uptime; head -c 16 /dev/urandom | md5sum; echo $$ >/out/number; hostname")
         seen = set()
         for words in (["--engine", "sequential"],
                       ["--engine", "conservative", "--workers", "2", "window=1428571ns"]):
@@ -349,6 +361,97 @@ rate = "10 Mbit/s"
         self.assertIn("3 packets transmitted, 3 packets received", said)
         self.assertIn("\na\n", said)
         self.assertIn("reboot: Power down", said)
+
+    def test_what_hosts_leave_comes_back_however_they_end(self):
+        """The first switches itself off, the second crashes, at the same time as the run's end before."""
+        topology = self.linux(
+            "mkdir -p /out/d/e /out/empty; echo deep >/out/d/e/f; dd if=/dev/zero of=/out/large bs=1M "
+            "count=20 2>/dev/null; ln -s /etc/passwd /out/link; mkfifo /out/fifo; echo cold >/out/hot; "
+            "mv /out/hot /out/cold; as=$(/lab/as nobody \"touch /out/nobody; id -u\"); echo $as",
+            "while true; do echo $((i += 1)) >>/out/count; sleep 0.01; done")
+        expected = {"d/e/f": b"deep\n", "large": bytes(20 << 20), "cold": b"cold\n", "nobody": b""}
+        self.fingerprint(self.run_lab(topology, "--until", "6s"))
+        self.assertEqual(self.left("a"), expected)
+        self.assertTrue((self.folder / "hosts/a/out/empty").is_dir())
+        self.assertIn("65534\n", self.console("a"))
+        self.assertIn("Power down", self.console("a"))
+        at_the_end = self.left("b")["count"]
+        self.assertEqual(at_the_end, b"".join(b"%d\n" % i for i in range(1, at_the_end.count(b"\n") + 1)))
+        self.assertGreater(len(at_the_end), 100)
+        path = self.linux("true", "while true; do echo $((i += 1)) >>/out/count; sleep 0.01; done",
+                          '[[event]]\nat = "6s"\nhost = "b"\ncrash = true\n')
+        self.fingerprint(self.run_lab(path, "--until", "7s"))
+        self.assertEqual(self.left("b")["count"], at_the_end)
+
+    def test_what_does_not_fit_is_an_error(self):
+        done = self.run_lab(self.linux("dd if=/dev/zero of=/out/full bs=1M count=100; ls -l /out; "
+                                       "truncate -s 100M /out/long"), "--until", "30s")
+        self.assertIn("No space left on device", self.console("a"))
+        self.assertIn("lab: 'long' of /out could not be kept: File too large", self.console("a"))
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("host a: not all that it left in /out could be kept", done.stderr)
+        self.assertGreater(len(self.left("a")["full"]), 63 << 20)
+
+    def test_events_links_and_users(self):
+        """A link goes down and up, a command comes at its time, and packets are as long as the link takes."""
+        topology = self.linux(
+            "ip link show eth0; ping -c 1 -s 8900 10.0.0.2; ip -6 address; while sleep 0.05; do read now </proc/uptime; "
+            "echo $now $(cat /sys/class/net/eth0/carrier); done", more="""
+[[event]]
+at = "5s"
+link = ["a", "b"]
+up = false
+[[event]]
+at = "6s"
+link = ["a", "b"]
+up = true
+[[event]]
+at = "1s"
+host = "a"
+command = "echo I am $(id -u); ping -c 1 -W 1 10.0.0.2"
+user = "nobody"
+[[event]]
+at = "7s"
+host = "a"
+crash = true
+""")
+        done = self.run_lab(topology, "--until", "8s", "--out", str(self.folder / "report"))
+        self.fingerprint(done)
+        said = self.console("a")
+        self.assertIn("mtu 9000", said)
+        self.assertIn("1 packets transmitted, 1 packets received", said)
+        self.assertIn("I am 65534", said)
+        seen = [(float(words[0]), words[-1]) for words in map(str.split, said.splitlines())
+                if words and words[-1] in "01" and re.fullmatch(r"\d+\.\d+", words[0])]
+        self.assertEqual({carrier for at, carrier in seen if 5.1 < at < 5.8}, {"0"})
+        self.assertEqual({carrier for at, carrier in seen if at < 4.8 or at > 6.1}, {"1"})
+        self.assertLess(seen[-1][0], 7)
+        self.assertIn("7000000000,1,", (self.folder / "report/ends.csv").read_text())
+
+    def test_a_shell(self):
+        done = subprocess.run([ORRERY, "lab", "shell", self.linux("true"), "b", "--rate", "0",
+                               f"folder={self.folder / 'hosts'}", f"qemu={KERNEL.parent}"],
+                              input="echo on $(hostname) $((6 * 7)); sleep 1\nexit\n", text=True,
+                              capture_output=True, timeout=PATIENCE_S, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("on b 42", done.stdout)
+        self.assertEqual(self.hosts_left(), [])
+
+    def test_processors_share_the_speed(self):
+        """Two that compute take twice the time of one; their turns do not follow the grants."""
+        topology = self.linux(
+            "f() { i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; }; now() { date +%s.%N; }; nproc; "
+            "now; f; now; f & f & wait; now; yes >/dev/null & ping -c 3 -i 0.1 10.0.0.2; kill $!; now")
+        topology.write_text(topology.read_text().replace('name = "a"', 'name = "a"\nprocessors = 2'))
+        seen = set()
+        for window in ("1s", "333333ns", "142857ns"):
+            done = self.run_lab(topology, "--until", "30s", f"window={window}")
+            seen.add((str(self.fingerprint(done)), self.results()))
+        self.assertEqual(len(seen), 1)
+        said = self.console("a").splitlines()
+        self.assertEqual(said[0], "2")
+        begun, alone, both = (float(word) for word in said[1:4])
+        self.assertAlmostEqual((both - alone) / (alone - begun), 2, delta=0.05)
 
     def test_one_that_panics_is_named(self):
         done = self.run_lab(self.linux("echo here I am; echo c >/proc/sysrq-trigger"), "--until", "30s")
@@ -402,6 +505,12 @@ class Wrong(QemuCase):
         process.wait()
         while self.hosts_left():
             pass
+
+    def test_a_console_ends_at_its_limit(self):
+        done = self.run_lab(self.one("arm", "", host='on_exit = "continue"'),
+                            self.fake("-DVARIANT=12", HERE / "lab_hostile_qemu.c"))
+        self.fingerprint(done)
+        self.assertEqual(os.path.getsize(self.folder / "hosts/a/console"), 64 << 20)
 
     def test_one_that_may_end_lets_the_run_go_on(self):
         topology = self.one("arm", "sleep", host='on_exit = "continue"')

@@ -7,7 +7,7 @@
  *
  * There are three processes. The outer process enters namespaces of users, mounts, network, control
  * groups and others, makes a root there with what the guest may see (root.c), and at the end copies
- * what the guest has left in /out to FOLDER/out (results.c). Only this process has files of the
+ * what the guest has left in /out to FOLDER/out (results.c, disk.c). Only this process has files of the
  * machine open that could be misused, and no process of the guest can name it. The second is the
  * first process of the guest's namespace of processes. It waits for the end of the pipe at
  * descriptor 3. When it ends, so do all processes of the namespace. The third becomes the guest's
@@ -175,7 +175,8 @@ int main(int count, char **words)
 	struct group groups[kGroups];
 	const struct calls *calls;
 	unsigned int out_mebibytes;
-	int out, results, kept;
+	int out, results, kept, has_disk;
+	struct disk disk;
 	pid_t first;
 
 	if (count < 11 || (calls = calls_of(words[9])) == NULL) {
@@ -184,13 +185,14 @@ int main(int count, char **words)
 			      "CALLS ARGUMENTS...");
 	}
 	out_mebibytes = strtoul(words[5], NULL, 10);
-	limit_files(words[6]);
 	for (int i = 0; i < kGroups; i++)
 		groups[i] = open_group(words[7 + i]);
 	results = open(text("%s/out", words[1]), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	check(results, "open", "out");
 	become_apart();
 	out = make_root(words[1], words[2], words[4], out_mebibytes);
+	has_disk = make_disk(&disk, out, out_mebibytes);
+	limit_files(words[6]);
 	first = fork();
 	check(first, "fork", "");
 	if (first == 0)
@@ -199,7 +201,8 @@ int main(int count, char **words)
 	close(kExecuted);
 	while (waitpid(first, NULL, 0) < 0 && errno == EINTR)
 		;
-	kept = bring_results(out, results, out_mebibytes);
+	kept = has_disk ? bring_disk(&disk, results, out_mebibytes) :
+			  bring_results(out, results, out_mebibytes);
 	for (int i = 0; i < kGroups; i++)
 		remove_group(&groups[i]);
 	return kept ? 0 : kNotKept;

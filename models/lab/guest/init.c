@@ -5,13 +5,15 @@
  * script has ended. A program instead of a script, since each process of a script would make the
  * boot 16 ms longer.
  *
- *   init             LAB_START_NS in its environment: wait before the script starts
+ *   init             in its environment, LAB_START_NS: wait before the script starts; on a whole
+ *                    machine, LAB_FIRST_PROCESS: number from which on processes are numbered
  *   off              (the same program) switches the guest off
  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/loop.h>
 #include <net/if.h>
 #include <spawn.h>
@@ -83,6 +85,19 @@ static void write_lines_plainly(void)
 	tcsetattr(1, TCSANOW, &line);
 }
 
+/* The machine has two disks, in any order: the given root, which cannot be written, and /out. */
+static const char *find_disk(int is_root)
+{
+	const char *path = "/dev/pmem0";
+	const int first = open(path, O_RDONLY | O_CLOEXEC);
+	int is_read_only = 0;
+
+	check(first, "open", path);
+	check(ioctl(first, BLKROGET, &is_read_only), "ask", path);
+	close(first);
+	return !is_read_only == !is_root ? path : "/dev/pmem1";
+}
+
 /* Makes a file a disk that cannot be written; returns the disk's path. */
 static const char *make_disk_of(const char *file)
 {
@@ -117,8 +132,27 @@ static const char *find_given_root(void)
 	write_lines_plainly();
 	load_modules();
 	check(mount("devtmpfs", "/dev", "devtmpfs", 0, ""), "mount", "/dev");
-	check(mount("/dev/pmem0", "/given", "squashfs", MS_RDONLY, ""), "mount", "/dev/pmem0");
+	check(mount(find_disk(1), "/given", "squashfs", MS_RDONLY, ""), "mount", "the given root");
 	return "/given";
+}
+
+static void write_number(const char *path, const char *number)
+{
+	const int file = open(path, O_WRONLY | O_CLOEXEC);
+
+	check(file, "open", path);
+	check(write(file, number, strlen(number)), "write", path);
+	close(file);
+}
+
+/* What programs write is soon on the disk, since the machine may end at any time. */
+static void mount_disk_for_results(void)
+{
+	check(mount(find_disk(0), "out", "ext2", 0, ""), "mount", "/out");
+	check(chmod("out", 01777), "chmod", "/out");
+	check(rmdir("out/lost+found"), "remove", "/out/lost+found");
+	write_number("proc/sys/vm/dirty_expire_centisecs", "1");
+	write_number("proc/sys/vm/dirty_writeback_centisecs", "1");
 }
 
 /* An overlay in memory over the given root, and the usual file systems in it. */
@@ -154,7 +188,7 @@ static void make_root_here(const char *given)
 	mount_at("tmpfs", "run", "mode=755");
 	check(mount("/lab", "lab", NULL, MS_BIND, NULL), "mount", "lab");
 	if (is_machine())
-		mount_at("tmpfs", "out", "mode=1777");
+		mount_disk_for_results();
 	else
 		mount_at("hostfs", "out", "/out");
 }
@@ -319,6 +353,8 @@ int main(int count, char **words)
 	take_name();
 	raise_loopback();
 	wait_for_start();
+	if (is_machine())
+		write_number("/proc/sys/kernel/ns_last_pid", getenv("LAB_FIRST_PROCESS"));
 	set_environment();
 	script = run_script();
 	while (waitpid(-1, NULL, 0) != script)

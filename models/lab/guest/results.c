@@ -35,7 +35,7 @@ static off_t copy_part(int in, int out, off_t from, off_t to)
 	return from - first;
 }
 
-static int copy_data(int in, int out, off_t *left)
+int copy_data(int in, int out, off_t *left)
 {
 	struct stat status;
 	off_t at = 0, end;
@@ -118,7 +118,7 @@ static int bring(FTS *tree, FTSENT *entry, int *to, off_t *left)
 }
 
 /* Prints the name with printable characters only, as a guest chose it. */
-static void tell(const char *name)
+void not_kept(unsigned int *failures, const char *name)
 {
 	const char *const reason = errno == EDQUOT ? "there is more than /out may hold" :
 				   errno == ELOOP  ? "folders are nested too deeply" :
@@ -126,10 +126,19 @@ static void tell(const char *name)
 	char shown[64];
 	size_t length = 0;
 
+	if ((*failures)++ > 0)
+		return;
 	for (; name[length] && length + 1 < sizeof shown; length++)
 		shown[length] = name[length] < ' ' || name[length] > '~' ? '?' : name[length];
 	shown[length] = 0;
 	dprintf(2, "lab: '%s' of /out could not be kept: %s\n", shown, reason);
+}
+
+int all_kept(unsigned int failures)
+{
+	if (failures > 1)
+		dprintf(2, "lab: and %u more\n", failures - 1);
+	return failures == 0;
 }
 
 int bring_results(int from, int to, unsigned int mebibytes)
@@ -141,17 +150,15 @@ int bring_results(int from, int to, unsigned int mebibytes)
 	FTS *tree;
 
 	if (fchdir(from) < 0 || (tree = fts_open(paths, FTS_PHYSICAL, NULL)) == NULL) {
-		tell("all");
+		not_kept(&failures, "all");
 		return 0;
 	}
 	while ((entry = fts_read(tree)) != NULL)
-		if (!bring(tree, entry, &to, &left) && failures++ == 0)
-			tell(entry->fts_name);
-	if (errno != 0 && failures++ == 0)
-		tell("all");
-	if (failures > 1)
-		dprintf(2, "lab: and %u more\n", failures - 1);
+		if (!bring(tree, entry, &to, &left))
+			not_kept(&failures, entry->fts_name);
+	if (errno != 0)
+		not_kept(&failures, "all");
 	fts_close(tree);
 	close(to);
-	return failures == 0;
+	return all_kept(failures);
 }

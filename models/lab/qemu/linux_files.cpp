@@ -67,8 +67,6 @@ void execute(std::vector<std::string> words, const char* package) {
 }  // namespace
 
 fs::path root_disk(const fs::path& folder, const fs::path& cache) {
-  // A disk in memory is a multiple of what Linux maps at once.
-  constexpr std::uintmax_t kUnit = std::uintmax_t{128} << 20;
   const fs::path disk = cache / (sha256(state_of(folder)) + ".squashfs");
   if (fs::exists(disk)) return disk;
   fs::create_directories(cache);
@@ -77,21 +75,18 @@ fs::path root_disk(const fs::path& folder, const fs::path& cache) {
   execute({"mksquashfs", folder, begun, "-noappend", "-quiet", "-no-progress", "-all-root",
            "-no-xattrs", "-processors", "1", "-mkfs-time", std::to_string(kStartOfDayS)},
           "squashfs-tools");
-  fs::resize_file(begun, (fs::file_size(begun) + kUnit - 1) / kUnit * kUnit);
+  fs::resize_file(begun, (fs::file_size(begun) + kDiskUnit - 1) / kDiskUnit * kDiskUnit);
   fs::rename(begun, disk);
   return disk;
 }
 
-void write_start_archive(const Topology& topology, const Host& host, const fs::path& programs,
-                         const fs::path& to) {
+void write_start_archive(const Topology& topology, const Host& host,
+                         const std::map<std::string, fs::path>& programs, const fs::path& to) {
   Cpio archive;
   for (const char* const folder : {"dev", "given", "mnt", "lab", "lab/files", "lab/etc"})
     archive.add_folder(folder);
   archive.add_console();
-  archive.add_copy("init", programs / "init");
-  for (const char* const name : {"off", "as", "olsrd"})
-    archive.add_copy("lab/" + std::string(name), programs / name);
-  archive.add_copy("lab/modules", programs / "x86_64/modules");
+  for (const auto& [name, from] : programs) archive.add_copy(name, from);
   archive.add_file("lab/host", script_of(host));
   archive.add_file("lab/hostname", host.name + "\n");
   for (const auto& [name, text] : etc_of(topology, false))

@@ -58,13 +58,16 @@ void read_linux(const TomlTable& table, Host& host) {
   host.qemu.root = table.existing_file("root", table.text("root"), kAdvice);
   if (!std::filesystem::is_directory(host.qemu.root))
     table.fail_at("root", "'" + host.qemu.root.string() + "' is no folder");
+  host.qemu.processors = static_cast<unsigned>(table.integer("processors", 1, 16, 1));
+  host.qemu.ipv6 = table.yes_or_no("ipv6", true);
   read_programs(table, host);
 }
 
 /// Keys of one architecture are refused for the others, and the least that each needs is asked for.
 void check_keys(const TomlTable& table, const QemuArchitecture& architecture) {
   constexpr std::string_view kOfImages[] = {"image", "arguments"},
-                             kOfLinux[] = {"root", "setup", "program", "files"};
+                             kOfLinux[] = {"root",  "setup", "program",
+                                           "files", "ipv6",  "processors"};
   const auto refuse = [&](std::string_view key) {
     if (table.has(key))
       table.fail_at(key, "'" + std::string(key) + "' is for another 'arch' than " +

@@ -41,12 +41,15 @@ struct QemuHost {
   std::filesystem::path image;  ///< without Linux
   std::string arguments;        ///< of the image
   std::filesystem::path root;   ///< with Linux: the folder that becomes its root
+  bool ipv6 = true;             ///< with Linux
+  unsigned processors = 1;      ///< with Linux; they share the instructions a second
 
   bool has_linux() const { return kQemuArchitectures[architecture].has_linux; }
 };
 
-inline constexpr std::string_view kQemuKeys[] = {"memory", "arch",  "speed",   "image", "arguments",
-                                                 "root",   "setup", "program", "files"};
+inline constexpr std::string_view kQemuKeys[] = {"memory",    "arch", "speed",     "image",
+                                                 "arguments", "root", "setup",     "program",
+                                                 "files",     "ipv6", "processors"};
 
 /// Reads these keys. Refuses an image that is not for this architecture.
 void read_qemu_host(const TomlTable& table, Host& host);

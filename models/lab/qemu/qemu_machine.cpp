@@ -17,13 +17,18 @@
 namespace orrery::lab {
 namespace {
 
-constexpr unsigned kOutMegabytes = 1, kConsoleMegabytes = 64;
+constexpr unsigned kConsoleMegabytes = 64;
+
+unsigned out_megabytes(const Host& host) {
+  return host.qemu.has_linux() ? static_cast<unsigned>(kDiskUnit >> 20) : 1;
+}
 
 /// QEMU translates into 32 MiB, and has 64 MiB and 32 threads for all else.
 constexpr unsigned kTranslatedMegabytes = 32;
 ControlGroups::Limits limits_of(const Host& host) {
-  return {std::uint64_t{host.memory_megabytes + kTranslatedMegabytes + kOutMegabytes + 64} << 20,
-          32};
+  return {
+      std::uint64_t{host.memory_megabytes + kTranslatedMegabytes + out_megabytes(host) + 64} << 20,
+      32};
 }
 
 /// The date at the host's start. QEMU's clock has whole seconds.
@@ -55,10 +60,13 @@ std::vector<std::string> virt_of(const QemuHost& qemu) {
 }
 
 /// A machine for Linux. Its time stamp counter counts nanoseconds, as it is told.
-std::vector<std::string> q35_of(std::uint64_t seed, std::uintmax_t disk_bytes) {
-  constexpr std::uint64_t kMostStartNs = 1'000'000;
+std::vector<std::string> q35_of(const Host& host, std::uint64_t seed, std::uintmax_t disk_bytes) {
+  // As with User Mode Linux, hosts begin at different times and with different process numbers.
+  constexpr std::uint64_t kMostStartNs = 1'000'000, kLeastProcess = 200, kProcesses = 20'000;
   return {"-M",
           "q35,nvdimm=on",
+          "-smp",
+          std::to_string(host.qemu.processors),
           "-L",
           "/guest/lab/firmware",
           "-no-reboot",
@@ -68,21 +76,28 @@ std::vector<std::string> q35_of(std::uint64_t seed, std::uintmax_t disk_bytes) {
           "/guest/lab/start",
           "-append",
           fmt::format("console=ttyS0 quiet loglevel=1 panic=-1 nokaslr random.trust_cpu=off "
-                      "tsc_early_khz=1000000 LAB_START_NS={}",
-                      seed % kMostStartNs),
+                      "tsc=reliable tsc_early_khz=1000000 LAB_START_NS={} LAB_FIRST_PROCESS={}{}",
+                      seed % kMostStartNs, kLeastProcess + seed / kMostStartNs % kProcesses,
+                      host.qemu.ipv6 ? "" : " ipv6.disable=1"),
           "-object",
           fmt::format("memory-backend-file,id=root,mem-path=/guest/lab/root,size={},share=off,"
                       "readonly=on,rom=on",
                       disk_bytes),
           "-device",
-          "nvdimm,memdev=root,unarmed=on"};
+          "nvdimm,memdev=root,unarmed=on",
+          "-object",
+          fmt::format("memory-backend-file,id=out,mem-path=/guest/out/disk,size={},share=on",
+                      kDiskUnit),
+          "-device",
+          "nvdimm,memdev=out"};
 }
 
 std::string card_of(const Host& host, unsigned number) {
   constexpr unsigned kFirstSlot = 8;
   const std::string place =
       host.qemu.has_linux()
-          ? fmt::format("virtio-net-pci,addr={:#x},ioeventfd=off,romfile=", kFirstSlot + number)
+          ? fmt::format("virtio-net-pci,addr={:#x},ioeventfd=off,romfile=,host_mtu={}",
+                        kFirstSlot + number, host.ports[number].wire.mtu)
           : fmt::format("virtio-net-device,bus=virtio-mmio-bus.{}", number);
   return fmt::format("{},netdev=orrery{},mac={:02x},tx=timer,x-txtimer=0", place, number,
                      fmt::join(device_address(host.name, number), ":"));
@@ -96,7 +111,7 @@ std::vector<std::string> arguments_of(const Host& host, std::uint64_t seed,
   std::vector<std::string> words = {
       "qemu",
       "-m",
-      qemu.has_linux() ? fmt::format("{}M,slots=1,maxmem={}M", host.memory_megabytes,
+      qemu.has_linux() ? fmt::format("{}M,slots=2,maxmem={}M", host.memory_megabytes,
                                      host.memory_megabytes + 2 * (disk_bytes >> 20) + 2'048)
                        : fmt::format("{}M", host.memory_megabytes),
       "-accel",
@@ -117,7 +132,7 @@ std::vector<std::string> arguments_of(const Host& host, std::uint64_t seed,
       "chardev:console",
       "-device",
       fmt::format("orrery-clock,fd={},cards={}", GuestProcess::kExtra, host.ports.size())};
-  const auto machine = qemu.has_linux() ? q35_of(seed, disk_bytes) : virt_of(qemu);
+  const auto machine = qemu.has_linux() ? q35_of(host, seed, disk_bytes) : virt_of(qemu);
   words.insert(words.end(), machine.begin(), machine.end());
   for (unsigned i = 0; i < host.ports.size(); ++i)
     words.insert(words.end(), {"-device", card_of(host, i)});
@@ -141,12 +156,25 @@ std::filesystem::path QemuMachine::emulator(const Host& host) const {
   return program("qemu-" + std::string(kQemuArchitectures[host.qemu.architecture].name));
 }
 
+std::map<std::string, std::filesystem::path> QemuMachine::programs() const {
+  std::map<std::string, std::filesystem::path> programs;
+  for (const std::string name : {"off", "as", "shell", "olsrd"})
+    programs.emplace("lab/" + name, program(name));
+  if (!lab_.uml.olsrd.value().empty()) programs["lab/olsrd"] = lab_.uml.olsrd.value();
+  programs.emplace("lab/modules", program("x86_64/modules"));
+  programs.emplace("init", program("init"));
+  return programs;
+}
+
 void QemuMachine::check() const {
   for (const NodeId id : lab_.topology().hosts_of(MachineKind::qemu)) {
     const Host& host = lab_.host(id);
     std::vector<std::filesystem::path> needed = {emulator(host), program("enter")};
-    if (host.qemu.has_linux())
-      needed.insert(needed.end(), {program("x86_64/linux"), program("init"), program("olsrd")});
+    if (host.qemu.has_linux()) {
+      lab_.uml.check_olsrd();
+      needed.insert(needed.end(), {program("x86_64/linux"), program("x86_64/disk")});
+      for (const auto& [name, from] : programs()) needed.push_back(from);
+    }
     for (const std::filesystem::path& file : needed)
       if (!std::filesystem::exists(file))
         throw UsageError("host " + host.name + " needs '" + file.string() +
@@ -169,8 +197,9 @@ void QemuMachine::prepare() const {
     if (host.qemu.has_linux()) {
       put(root_disk(host.qemu.root, program("roots")), at / "guest/root");
       put(program("x86_64/linux"), at / "guest/linux");
+      put(program("x86_64/disk"), at / "guest/disk");
       std::filesystem::copy(program("x86_64/firmware"), at / "guest/firmware");
-      write_start_archive(lab_.topology(), host, program(""), at / "guest/start");
+      write_start_archive(lab_.topology(), host, programs(), at / "guest/start");
     } else {
       std::filesystem::copy_file(host.qemu.image, at / "guest/image");
       write_file(at / "guest/arguments", host.qemu.arguments + '\0');
@@ -190,7 +219,7 @@ GuestCommand QemuMachine::command(NodeId id, std::uint64_t seed) const {
   command.root = command.folder / "nothing";
   command.calls = "qemu";
   command.seed = seed;
-  command.out_megabytes = kOutMegabytes;
+  command.out_megabytes = out_megabytes(host);
   command.file_megabytes = kConsoleMegabytes;
   command.groups = lab_.groups();
   command.limits = limits_of(host);
@@ -213,8 +242,7 @@ std::vector<std::pair<std::string, std::string>> QemuMachine::digests() const {
       continue;
     }
     digests.add("the hosts' kernel and firmware", program("x86_64"));
-    for (const char* const name : {"init", "off", "as", "olsrd"})
-      digests.add("the hosts' program", program(name));
+    for (const auto& [name, from] : programs()) digests.add("the hosts' program", from);
     digests.add("the root of host " + host.name, root_disk(host.qemu.root, program("roots")));
     for (const auto& [to, from] : host.files)
       digests.add("the file " + to + " of host " + host.name, from);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -37,6 +38,8 @@ class QemuMachine final : public Machine {
   /// A program of the folder of QEMUs, absolute.
   std::filesystem::path program(std::string_view name) const;
   std::filesystem::path emulator(const Host& host) const;
+  /// Programs of hosts with Linux, by their places there.
+  std::map<std::string, std::filesystem::path> programs() const;
   GuestCommand command(NodeId host, std::uint64_t seed) const;
 
   const Lab& lab_;

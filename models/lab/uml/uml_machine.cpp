@@ -29,15 +29,19 @@ UmlSettings UmlMachine::settings(NodeId host) const {
   return settings;
 }
 
+void UmlParameters::check_olsrd() const {
+  if (!olsrd.value().empty() && !std::filesystem::is_regular_file(olsrd.value()))
+    throw UsageError("--set olsrd=: there is no program '" + olsrd.value() + "'");
+  if (!olsrd.value().empty() && access(olsrd.value().c_str(), X_OK) != 0)
+    throw UsageError("--set olsrd=: '" + olsrd.value() + "' cannot be executed: chmod +x");
+}
+
 void UmlMachine::check() const {
-  const std::string &kernel = lab_.uml.kernel.value(), &olsrd = lab_.uml.olsrd.value();
+  const std::string& kernel = lab_.uml.kernel.value();
   if (!std::filesystem::exists(kernel))
     throw UsageError("there is no kernel for the hosts at '" + kernel +
                      "': ./dev lab builds it, or --set kernel=FILE");
-  if (!olsrd.empty() && !std::filesystem::is_regular_file(olsrd))
-    throw UsageError("--set olsrd=: there is no program '" + olsrd + "'");
-  if (!olsrd.empty() && access(olsrd.c_str(), X_OK) != 0)
-    throw UsageError("--set olsrd=: '" + olsrd + "' cannot be executed: chmod +x");
+  lab_.uml.check_olsrd();
   for (const char* const program : kProgramsOfHosts)
     if (!std::filesystem::exists(std::filesystem::path(kernel).replace_filename(program)))
       throw UsageError("there is no '" + std::string(program) + "' beside the hosts' kernel '" +

@@ -26,6 +26,9 @@ struct UmlParameters {
         olsrd(model, "olsrd", "",
               {.help = "a program that hosts have as /lab/olsrd instead of the laboratory's"}) {}
 
+  /// Throws UsageError if `olsrd` is no program.
+  void check_olsrd() const;
+
   Parameter<std::string> kernel;
   Parameter<std::string> olsrd;
 };

@@ -9,6 +9,9 @@
 
 #include "system/runstate.h"
 
+/* Instructions of a processor's turn, where several take turns. */
+#define ORRERY_TURN 10000
+
 /* Whether virtual time is granted. */
 bool orrery_grants(void);
 /* The processor's thread has nothing to execute: moves time to the next timer and executes it. */
