@@ -93,8 +93,10 @@ bool Again::adds(const std::string& events) const {
 
 void Again::compare(const SeenFiles& seen) const {
   std::map<std::string, std::string> then = records_.seen;
+  const std::map<std::string, std::string> now(seen.begin(),
+                                               seen.end());  // kinds of hosts share some
   std::vector<std::string> changes;
-  for (const auto& [what, digest] : seen) {
+  for (const auto& [what, digest] : now) {
     const auto found = then.find(what);
     if (found == then.end()) {
       changes.push_back(what + " was not seen then");

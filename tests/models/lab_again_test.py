@@ -13,7 +13,7 @@ import signal
 import subprocess
 import unittest
 
-from lab_test import KERNEL, NEEDS_HOSTS, ORRERY, PATIENCE_S, Case, frames
+from lab_test import HAS_QEMU_LINUX, KERNEL, NEEDS_HOSTS, ORRERY, PATIENCE_S, Case, frames
 
 SESSIONS = int(os.environ.get("SESSIONS", "3"))
 PINGS = "ping -c 200 -i 0.05 10.0.0.2"
@@ -34,10 +34,14 @@ class Session:
         self.said = b""
 
     def type(self, line):
-        self.read_until(lambda: self.said.rstrip(b" ").endswith(b"b#"))
+        self.read_until(self.is_prompted)
         self.process.stdin.write(line.encode() + b"\n")
         self.process.stdin.flush()
         self.read_until(lambda: line.encode() in self.said)
+
+    def is_prompted(self):
+        """Busybox asks for the place of the cursor behind its prompt."""
+        return self.said.removesuffix(b"\x1b[6n").endswith(b"b# ")
 
     def read_until(self, is_enough):
         while not is_enough():
@@ -82,11 +86,11 @@ class AgainCase(Case):
                 for path in (self.folder / folder).glob("*/*")
                 if path.name == "console" or path.suffix == ".pcap"}
 
+    def topology(self):
+        return self.two(PINGS)
 
-@NEEDS_HOSTS
-class Again(AgainCase):
     def session(self, *words, folder="first"):
-        return Session(self.words(self.two(PINGS), "shell=b", "rate=5", "--engine", "sequential",
+        return Session(self.words(self.topology(), "shell=b", "rate=5", "--engine", "sequential",
                                   "--until", "1000s", *words, folder=folder))
 
     def compare(self, killed, said):
@@ -106,16 +110,15 @@ class Again(AgainCase):
         self.assertEqual(len(fingerprints), 1)
         self.assertEqual(left[0], left[1])
 
-    def test_sessions_that_are_killed_anywhere_are_repeated(self):
-        for seed in range(SESSIONS):
+    def kill_sessions(self, count, lines):
+        for seed in range(count):
             with self.subTest(seed=seed):
                 chance = random.Random(seed)
                 session = self.session()
                 for _ in range(chance.randint(1, 5)):
-                    session.type(chance.choice(LINES))
+                    session.type(chance.choice(lines))
                 enough = len(session.said) + chance.randint(0, 60)
-                session.read_until(lambda: len(session.said) >= enough
-                                   or session.said.endswith(b"b# "))
+                session.read_until(lambda: len(session.said) >= enough or session.is_prompted())
                 said = session.kill()
                 log = self.log().read_bytes()
                 # As if it had been killed while it wrote its last record.
@@ -124,6 +127,12 @@ class Again(AgainCase):
                 # The record that was cut may be that of a line, which is not typed again then.
                 if b"typed" not in log[last:] or self.log().read_bytes() == log:
                     self.compare("first", said)
+
+
+@NEEDS_HOSTS
+class Again(AgainCase):
+    def test_sessions_that_are_killed_anywhere_are_repeated(self):
+        self.kill_sessions(SESSIONS, LINES)
 
     def test_a_session_that_goes_on_is_one_session(self):
         session = self.session()
@@ -206,6 +215,22 @@ class Again(AgainCase):
         self.assertIn("add --seed 1", self.said(self.repeat("--seed", "2"), 2))
         self.assertIn("'shell' was '', and cannot be another", self.said(self.repeat("shell=b"), 2))
         self.assertIn("folder=NEW", self.said(self.repeat("again_until=1ms", folder="first"), 2))
+
+
+@NEEDS_HOSTS
+@unittest.skipUnless(HAS_QEMU_LINUX, "there is no QEMU with Linux (./dev lab --qemu)")
+class AgainCounted(AgainCase):
+    def topology(self):
+        path = super().topology()
+        path.write_text(path.read_text().replace('name = "b"', f"""name = "b"
+machine = "qemu"
+arch = "x86_64"
+speed = "1 GHz"
+root = "{KERNEL.parent}/x86_64/busybox" """))
+        return path
+
+    def test_sessions_on_a_counted_host_are_repeated(self):
+        self.kill_sessions(max(1, SESSIONS // 10), LINES)
 
 
 class AgainRefusals(AgainCase):
