@@ -4,6 +4,8 @@
 #include <cctype>
 #include <cstddef>
 
+#include "orrery/orrery.h"
+
 namespace orrery::lab {
 namespace {
 
@@ -49,6 +51,14 @@ std::string environment_of(const ImageConfig& config) {
 }
 
 }  // namespace
+
+void require_command(const Host& host, const ImageConfig& config,
+                     const std::filesystem::path& root) {
+  for (const Host::Program& program : host.programs)
+    if (program.command.empty() && config.command.empty())
+      throw UsageError("host " + host.name + ": a program without a command executes that of the " +
+                       "image, and '" + root.string() + "' has none");
+}
 
 std::string script_of(const Host& host, const ImageConfig& config) {
   std::string script = environment_of(config);

@@ -103,7 +103,6 @@ bool is_squashfs(const fs::path& file) {
 /// Several runs may make it at the same time.
 fs::path kept(const fs::path& cache, const std::string& key,
               const std::function<void(const fs::path&)>& make) {
-  constexpr std::uintmax_t kUnit = std::uintmax_t{128} << 20;
   const fs::path at = cache / key;
   if (fs::exists(at / "root")) return at;
   const fs::path begun = at.string() + "." + std::to_string(getpid());
@@ -111,7 +110,8 @@ fs::path kept(const fs::path& cache, const std::string& key,
   fs::create_directories(begun);
   try {
     make(begun);
-    fs::resize_file(begun / "root", (fs::file_size(begun / "root") + kUnit - 1) / kUnit * kUnit);
+    fs::resize_file(begun / "root",
+                    (fs::file_size(begun / "root") + kDiskUnit - 1) / kDiskUnit * kDiskUnit);
   } catch (...) {
     fs::remove_all(begun);
     throw;

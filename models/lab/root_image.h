@@ -5,11 +5,15 @@
 // by what they are made of, so a changed root has another file.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 namespace orrery::lab {
+
+/// A disk in memory is a multiple of what Linux maps at once.
+inline constexpr std::uintmax_t kDiskUnit = std::uintmax_t{128} << 20;
 
 /// What an image says about its command; all may be empty.
 struct ImageConfig {
@@ -19,7 +23,7 @@ struct ImageConfig {
 };
 
 struct RootImage {
-  std::filesystem::path file;  ///< its size is a multiple of 128 MiB, as a disk in memory needs
+  std::filesystem::path file;  ///< its size is a multiple of kDiskUnit
   ImageConfig config;
 };
 

@@ -17,7 +17,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from lab_test import KERNEL, NEEDS_HOSTS, PATIENCE_S, Case
+from lab_test import HAS_QEMU_LINUX, KERNEL, NEEDS_HOSTS, PATIENCE_S, Case
 
 MAKER = KERNEL.parent / "image"
 BUSYBOX = shutil.which("busybox", path="/bin:/usr/bin")
@@ -250,6 +250,20 @@ delay = "10ms"
         executed = (self.folder / "hosts/executed.csv").read_text()
         self.assertIn('"/bin/busybox",root,', executed)
         self.assertRegex(executed, r'"root",root,"?[0-9a-f]{64}')
+
+    @unittest.skipUnless(HAS_QEMU_LINUX, "there is no QEMU with Linux (./dev lab --qemu)")
+    def test_a_counted_host_runs_its_image(self):
+        of = config(config={"Env": ["GREETING=hello"], "Cmd": ["/bin/sh", "-c", "id; echo $GREETING"],
+                            "User": "web"})
+        counted = self.TOPOLOGY.replace('root = "{root}"', """root = "{root}"
+machine = "qemu"
+arch = "x86_64"
+speed = "1 GHz" """)
+        self.TOPOLOGY = counted.replace("sleep 3", "sleep 9")
+        self.fingerprint(self.run_image(of))
+        for line in ("/srv 33", "uid=33(web) gid=34(web) groups=34(web),35(others)\nhello",
+                     "2 packets transmitted, 2 packets received, 0% packet loss", "no more"):
+            self.assertIn(line, self.console("a").replace("\r", ""))
 
     def test_a_squashfs_is_a_root(self):
         docker(self.folder / "image.tar", [base(("gone", b"gone"))])

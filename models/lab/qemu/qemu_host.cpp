@@ -56,8 +56,6 @@ void read_image(const TomlTable& table, Host& host) {
 void read_linux(const TomlTable& table, Host& host) {
   host.memory_megabytes = static_cast<unsigned>(table.integer("memory", 64, 4096, 128));
   host.qemu.root = table.existing_file("root", table.text("root"), kAdvice);
-  if (!std::filesystem::is_directory(host.qemu.root))
-    table.fail_at("root", "'" + host.qemu.root.string() + "' is no folder");
   host.qemu.processors = static_cast<unsigned>(table.integer("processors", 1, 16, 1));
   host.qemu.ipv6 = table.yes_or_no("ipv6", true);
   read_programs(table, host);

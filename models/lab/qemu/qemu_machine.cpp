@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "../device_address.h"
+#include "../host_script.h"
 #include "../lab.h"
 #include "../tree_digest.h"
 #include "linux_files.h"
@@ -156,6 +157,12 @@ std::filesystem::path QemuMachine::emulator(const Host& host) const {
   return program("qemu-" + std::string(kQemuArchitectures[host.qemu.architecture].name));
 }
 
+RootImage QemuMachine::root_of(const Host& host) const {
+  RootImage image = root_image(host.qemu.root, program("roots"), program("image"));
+  require_command(host, image.config, host.qemu.root);
+  return image;
+}
+
 std::map<std::string, std::filesystem::path> QemuMachine::programs() const {
   std::map<std::string, std::filesystem::path> programs;
   for (const std::string name : {"off", "as", "shell", "olsrd"})
@@ -195,11 +202,12 @@ void QemuMachine::prepare() const {
     for (const char* const folder : {"guest", "lab", "out", "root", "nothing"})
       std::filesystem::create_directories(at / folder);
     if (host.qemu.has_linux()) {
-      put(root_disk(host.qemu.root, program("roots")), at / "guest/root");
+      const RootImage root = root_of(host);
+      put(root.file, at / "guest/root");
       put(program("x86_64/linux"), at / "guest/linux");
       put(program("x86_64/disk"), at / "guest/disk");
       std::filesystem::copy(program("x86_64/firmware"), at / "guest/firmware");
-      write_start_archive(lab_.topology(), host, programs(), at / "guest/start");
+      write_start_archive(lab_.topology(), host, programs(), root.config, at / "guest/start");
     } else {
       std::filesystem::copy_file(host.qemu.image, at / "guest/image");
       write_file(at / "guest/arguments", host.qemu.arguments + '\0');
@@ -243,7 +251,7 @@ std::vector<std::pair<std::string, std::string>> QemuMachine::digests() const {
     }
     digests.add("the hosts' kernel and firmware", program("x86_64"));
     for (const auto& [name, from] : programs()) digests.add("the hosts' program", from);
-    digests.add("the root of host " + host.name, root_disk(host.qemu.root, program("roots")));
+    digests.add("the root of host " + host.name, root_of(host).file);
     for (const auto& [to, from] : host.files)
       digests.add("the file " + to + " of host " + host.name, from);
   }

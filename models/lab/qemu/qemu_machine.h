@@ -11,6 +11,7 @@
 
 #include "../guest_process.h"
 #include "../machine.h"
+#include "../root_image.h"
 #include "orrery/orrery.h"
 
 namespace orrery::lab {
@@ -40,6 +41,7 @@ class QemuMachine final : public Machine {
   std::filesystem::path emulator(const Host& host) const;
   /// Programs of hosts with Linux, by their places there.
   std::map<std::string, std::filesystem::path> programs() const;
+  RootImage root_of(const Host& host) const;
   GuestCommand command(NodeId host, std::uint64_t seed) const;
 
   const Lab& lab_;

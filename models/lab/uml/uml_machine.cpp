@@ -3,11 +3,11 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <vector>
 
+#include "../host_script.h"
 #include "../lab.h"
 #include "../tree_digest.h"
 #include "uml_executed.h"
@@ -59,12 +59,7 @@ void UmlMachine::make_images() const {
     RootImage& image = images_[*host.uml.root];
     if (image.file.empty())
       image = root_image(*host.uml.root, programs / "roots", programs / "image");
-    const bool needs_command =
-        std::any_of(host.programs.begin(), host.programs.end(),
-                    [](const Host::Program& one) { return one.command.empty(); });
-    if (needs_command && image.config.command.empty())
-      throw UsageError("host " + host.name + ": a program without a command executes that of the " +
-                       "image, and '" + host.uml.root->string() + "' has none");
+    require_command(host, image.config, *host.uml.root);
   }
 }
 
