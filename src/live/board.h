@@ -37,6 +37,7 @@ struct Look {
   double reached_seconds = 0;  ///< all events before are committed
   Json metrics;                ///< as in a report
   LpMap map;
+  std::string picture;  ///< markup; empty: the model has none
 };
 
 enum class Phase { starting, running, stopping, ended };
