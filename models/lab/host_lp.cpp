@@ -193,7 +193,8 @@ std::vector<std::string> HostLp::console_lines(std::size_t most) const {
     lines.push_back(printable(line));
     if (line.starts_with("Kernel panic")) break;
   }
-  lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(std::min(most, lines.size())));
+  lines.erase(lines.begin(),
+              lines.end() - static_cast<std::ptrdiff_t>(std::min(most, lines.size())));
   return lines;
 }
 

@@ -218,7 +218,8 @@ class Lab final : public Model {
   std::optional<Again> again_;
   std::unique_ptr<RunLog> log_;
   std::unique_ptr<Spread> spread_;
-  mutable std::vector<Place> places_;  ///< in the live picture, which one thread makes; empty: not known
+  mutable std::vector<Place>
+      places_;  ///< in the live picture, which one thread makes; empty: not known
   File taken_;  ///< the folder of hosts, locked
 };
 

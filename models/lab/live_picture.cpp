@@ -12,7 +12,7 @@ namespace orrery::lab {
 namespace {
 
 std::string traffic_text(const Outgoing::Counts& counts) {
-  std::string text = fmt::format("{} frames, {} bytes", counts.frames, counts.bytes);
+  std::string text = fmt::format("{} frames", counts.frames);
   if (counts.not_arrived > 0) text += fmt::format(", {} did not arrive", counts.not_arrived);
   return text;
 }
@@ -43,11 +43,11 @@ LivePicture Lab::live_picture(const LpsNow& lps, Time now) const {
       const NodeId to = port.wire().node;
       if (to >= shown) continue;
       const Phase& phase = port.wire().at(now.ticks());
-      now_shown.lines.push_back({id, to, 8 * static_cast<double>(port.counts().bytes),
-                               static_cast<double>(phase.bits_per_s),
-                               topology_.node(id).name + " to " + topology_.node(to).name + ": " +
-                                   traffic_text(port.counts()),
-                               !phase.up});
+      now_shown.lines.push_back({id, to, 8 * static_cast<double>(port.counts().bytes_on_the_wire),
+                                 static_cast<double>(phase.bits_per_s),
+                                 topology_.node(id).name + " to " + topology_.node(to).name + ": " +
+                                     traffic_text(port.counts()),
+                                 !phase.up});
     }
   }
   return now_shown;

@@ -32,9 +32,9 @@ std::int64_t Outgoing::jitter(const Phase& phase) {
 
 Outgoing::Passage Outgoing::send(std::int64_t time, std::size_t bytes) {
   const Passage passage = decide(time, bytes);
-  counts_.bytes += bytes;
   ++counts_.frames;
-  counts_.not_arrived += passage.arrives() ? 0 : 1;
+  if (!passage.arrives()) ++counts_.not_arrived;
+  if (passage.arrives() || passage.fate == Fate::lost) counts_.bytes_on_the_wire += bytes;
   return passage;
 }
 

@@ -31,7 +31,7 @@ class Outgoing {
 
   /// What was sent so far.
   struct Counts {
-    std::uint64_t bytes = 0, frames = 0, not_arrived = 0;
+    std::uint64_t frames = 0, not_arrived = 0, bytes_on_the_wire = 0;
   };
 
   const Wire& wire() const { return *wire_; }

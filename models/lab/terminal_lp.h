@@ -69,7 +69,7 @@ class TerminalLp final : public LogicalProcess<TerminalLp, Look, Arrival> {
   double rate_;  ///< virtual seconds by wall-clock second; 0: as fast as possible
   std::chrono::steady_clock::time_point from_;  ///< the machine's clock at `from_ns_`
   std::int64_t from_ns_ = 0;
-  bool is_live_ = false;  ///< the user's turn has come
+  bool is_live_ = false;      ///< the user's turn has come
   std::string typed_;         ///< and not yet sent
   bool shell_began_ = false;  ///< on the host
   bool input_open_ = true, expects_key_ = false, paused_ = false, ended_ = false;

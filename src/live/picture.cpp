@@ -33,7 +33,8 @@ int heat_of(double share) {
   return share <= 0 ? 0 : share < 0.1 ? 1 : share < 0.6 ? 2 : 3;
 }
 
-std::string line_markup(const Line& line, const Node& from, const Node& to, double rate, double most) {
+std::string line_markup(const Line& line, const Node& from, const Node& to, double rate,
+                        double most) {
   const double share = line.capacity > 0 ? rate / line.capacity : most > 0 ? rate / most : 0;
   std::string text = text_of(line.text);
   if (line.is_down) {
@@ -52,14 +53,18 @@ std::string line_markup(const Line& line, const Node& from, const Node& to, doub
 }
 
 std::string node_markup(const Node& node) {
-  const std::string title = text_of(node.name) + (node.text.empty() ? "" : ": " + text_of(node.text));
+  const std::string title =
+      text_of(node.name) + (node.text.empty() ? "" : ": " + text_of(node.text));
   const std::string shape =
       node.shape == LivePicture::Shape::circle
-          ? fmt::format("<circle class=\"node\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"11\">", node.x, node.y)
-          : fmt::format("<rect class=\"node\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"24\" height=\"16\">",
-                        node.x - 12, node.y - 8);
-  return fmt::format("{0}<title>{1}</title>{2}\n<text x=\"{3:.1f}\" y=\"{4:.1f}\">{5}</text>\n", shape,
-                     title, node.shape == LivePicture::Shape::circle ? "</circle>" : "</rect>", node.x,
+          ? fmt::format("<circle class=\"node\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"11\">", node.x,
+                        node.y)
+          : fmt::format(
+                "<rect class=\"node\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"24\" height=\"16\">",
+                node.x - 12, node.y - 8);
+  return fmt::format("{0}<title>{1}</title>{2}\n<text x=\"{3:.1f}\" y=\"{4:.1f}\">{5}</text>\n",
+                     shape, title,
+                     node.shape == LivePicture::Shape::circle ? "</circle>" : "</rect>", node.x,
                      node.y + 25, text_of(node.name));
 }
 
@@ -69,7 +74,8 @@ std::string table_markup(const std::vector<Node>& nodes) {
   std::size_t count = 0;
   for (const Node& node : nodes)
     if (!node.text.empty() && ++count <= kMostRows)
-      rows += fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", text_of(node.name), text_of(node.text));
+      rows +=
+          fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", text_of(node.name), text_of(node.text));
   return rows.empty() ? "" : "<table>\n" + rows + "</table>\n";
 }
 
@@ -83,19 +89,21 @@ std::string PictureMarkup::of(const LivePicture& picture, double reached_seconds
   for (std::size_t i = 0; i < picture.lines.size(); ++i)
     rates.push_back((picture.lines[i].carried - carried_before_[i]) / seconds);
   const double most = rates.empty() ? 0 : *std::max_element(rates.begin(), rates.end());
-  const auto [left, right] = std::minmax_element(
-      picture.nodes.begin(), picture.nodes.end(), [](auto& a, auto& b) { return a.x < b.x; });
-  const auto [top, bottom] = std::minmax_element(
-      picture.nodes.begin(), picture.nodes.end(), [](auto& a, auto& b) { return a.y < b.y; });
+  const auto [left, right] = std::minmax_element(picture.nodes.begin(), picture.nodes.end(),
+                                                 [](auto& a, auto& b) { return a.x < b.x; });
+  const auto [top, bottom] = std::minmax_element(picture.nodes.begin(), picture.nodes.end(),
+                                                 [](auto& a, auto& b) { return a.y < b.y; });
   std::string text = fmt::format(
       "<h2>Now</h2>\n<p class=\"small\">At {}. Lines have the colour of their load since the last "
-      "look; point at a line or a node for its state.</p>\n<svg role=\"img\" viewBox=\"{:.1f} {:.1f} "
+      "look; point at a line or a node for its state.</p>\n<svg role=\"img\" viewBox=\"{:.1f} "
+      "{:.1f} "
       "{:.1f} {:.1f}\">\n",
       rounded_time_text(reached_seconds), left->x - kMargin, top->y - kMargin,
       right->x - left->x + 2 * kMargin, bottom->y - top->y + 2 * kMargin);
   for (std::size_t i = 0; i < picture.lines.size(); ++i) {
     const Line& line = picture.lines[i];
-    text += line_markup(line, picture.nodes.at(line.from), picture.nodes.at(line.to), rates[i], most);
+    text +=
+        line_markup(line, picture.nodes.at(line.from), picture.nodes.at(line.to), rates[i], most);
     carried_before_[i] = line.carried;
   }
   reached_before_ = reached_seconds;
