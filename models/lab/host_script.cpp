@@ -32,7 +32,7 @@ std::string command_of(const Host::Program& program, const ImageConfig& config) 
   return "/lab/as " + user + " " + quoted(command);
 }
 
-/// Variables whose names a shell does not take are left out.
+/// What commands of an image expect. Variables whose names a shell does not take are left out.
 std::string environment_of(const ImageConfig& config) {
   std::string script;
   for (const std::string& one : config.environment) {
@@ -44,6 +44,7 @@ std::string environment_of(const ImageConfig& config) {
                              "0123456789_") == std::string::npos;
     if (is_name) script += "export " + name + "=" + quoted(one.substr(name.size() + 1)) + "\n";
   }
+  if (!config.folder.empty()) script += "mkdir -p " + quoted(config.folder) + "\n";
   return script;
 }
 

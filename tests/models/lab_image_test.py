@@ -236,13 +236,13 @@ delay = "10ms"
 
     def test_a_host_runs_its_image(self):
         of = config(config={"Env": ["GREETING=it's me", "PATH=/bin", "not a name=1"], "User": "33:others",
-                            "Entrypoint": ["/bin/sh", "-c"], "WorkingDir": "/srv",
+                            "Entrypoint": ["/bin/sh", "-c"], "WorkingDir": "/not/yet/there",
                             "Cmd": ["id; pwd; echo $0 $GREETING"]})
         said = {(tuple(self.fingerprint(self.run_image(of, window))), self.console("a"))
                 for window in ("1s", "3ms")}
         self.assertEqual(len(said), 1)
         (_, console), = said
-        for line in ("it's me", "/srv 33", "/root.txt 1234", "uid=33(web) gid=35(others)", "/srv",
+        for line in ("it's me", "/srv 33", "/root.txt 1234", "uid=33(web) gid=35(others)", "/not/yet/there",
                      "/bin/sh it's me", "uid=33(web) gid=34(web) groups=34(web),35(others)",
                      "2 packets transmitted, 2 packets received, 0% packet loss", "no more"):
             self.assertIn(line, console)

@@ -1246,7 +1246,7 @@ exec "$@"
         os.kill(ranks[1], signal.SIGKILL)
         _, said = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 4, said)
-        self.assertRegex(said, rf"rank 1 \(process {ranks[1]}, LPs \d \([ab]\)\) was killed by signal 9")
+        self.assertRegex(said, rf"rank 1 \(process {ranks[1]}, LPs \d \([ab]\)\) was ended by signal 9")
 
     def test_a_rank_with_other_files_is_refused_by_name(self):
         (self.folder / "tool.py").write_text("print(1)\n")

@@ -2,13 +2,17 @@
 #include "run/world/rank_exchange.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "core/fingerprint.h"
 #include "orrery/error.h"
+#include "run/containment/lp_names.h"
 #include "transport/ranks/bytes.h"
 
 namespace orrery {
@@ -17,7 +21,31 @@ using transport::ByteReader;
 using transport::ByteWriter;
 using transport::Parcel;
 
+namespace {
+
+/// "LPs 2 (c), 3 (d)": those of this rank, the first of them if there are many; "" if LPs have no
+/// names.
+std::string lps_here(const World& world) {
+  constexpr std::size_t kMostShown = 8;
+  std::vector<std::string> shown;
+  std::size_t more = 0;
+  for (LpId id = 0; id < world.lp_count(); ++id) {
+    if (!world.is_here(id)) continue;
+    if (shown.size() == kMostShown) {
+      ++more;
+      continue;
+    }
+    shown.push_back(lp_number_text(world.model(), id));
+    if (shown.back() == std::to_string(id)) return "";
+  }
+  const std::string all = fmt::format("LPs {}", fmt::join(shown, ", "));
+  return more == 0 ? all : fmt::format("{} and {} more", all, more);
+}
+
+}  // namespace
+
 void check_placement(transport::RankTransport& ranks, const World& world) {
+  ranks.about(lps_here(world));
   std::uint64_t hash = fingerprint::kFirst;
   for (LpId id = 0; id < world.lp_count(); ++id)
     hash = fingerprint::add_word(hash, world.rank_of(id));

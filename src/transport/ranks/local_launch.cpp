@@ -94,6 +94,11 @@ class Launch {
       : environment_(std::move(environment)), children_(ranks) {
     for (; *arguments != nullptr; ++arguments) words_.emplace_back(*arguments);
   }
+  ~Launch() {
+    if (memory_ >= 0) close(memory_);
+  }
+  Launch(const Launch&) = delete;
+  Launch& operator=(const Launch&) = delete;
 
   LaunchEnd run() {
     block_signals();
@@ -121,11 +126,11 @@ class Launch {
     const Sockets sockets = make_sockets(static_cast<unsigned>(children_.size()));
     const int memory = SharedRings::create(static_cast<unsigned>(children_.size()));
     if (memory < 0) refuse("the memory that ranks share");
+    memory_ = memory;
     for (unsigned rank = 0; rank < children_.size(); ++rank) {
       children_[rank].pid = start(rank, memory, sockets[rank]);
       setpgid(children_[rank].pid, children_[0].pid);
     }
-    close(memory);
     for (const auto& row : sockets)
       for (const int socket : row)
         if (socket >= 0) close(socket);
@@ -234,10 +239,13 @@ class Launch {
     if (culprit_ == 0u && WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE)
       return {.code = 128 + SIGPIPE};
     LaunchEnd end{.is_lost = true};
-    if (culprit_)
-      end.death = RankDeath{*culprit_, status,
-                            "rank " + std::to_string(*culprit_) + " (process " +
-                                std::to_string(children_[*culprit_].pid) + ") " + end_text(status)};
+    if (!culprit_) return end;
+    const std::string about =
+        SharedRings::read_about(memory_, static_cast<unsigned>(children_.size()), *culprit_);
+    end.death = RankDeath{*culprit_, status,
+                          "rank " + std::to_string(*culprit_) + " (process " +
+                              std::to_string(children_[*culprit_].pid) +
+                              (about.empty() ? "" : ", ") + about + ") " + end_text(status)};
     return end;
   }
 
@@ -249,6 +257,7 @@ class Launch {
   int held_ = 0;              ///< a signal that will be; 0: none
   double first_seconds_ = 0;  ///< when the run began to end; 0: it has not
   std::optional<unsigned> culprit_;
+  int memory_ = -1;  ///< of the ranks
 };
 
 }  // namespace

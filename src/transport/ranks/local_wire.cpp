@@ -134,6 +134,9 @@ class LocalWire final : public Wire {
   unsigned rank() const override { return rank_; }
   unsigned ranks() const override { return static_cast<unsigned>(peers_.size()); }
   std::string name() const override { return "local"; }
+  void about(std::string_view text) override {
+    SharedRings::write_about(memory_, ranks(), rank_, text);
+  }
 
   void send(unsigned to, Parcel parcel) override { peers_[to]->send(std::move(parcel), holds_); }
   void hold() override { holds_ = true; }

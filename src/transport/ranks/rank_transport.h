@@ -61,6 +61,8 @@ class RankTransport {
   unsigned ranks_on_host() const { return ranks_on_host_; }
   unsigned index_on_host() const { return index_on_host_; }
   std::string back_end() const { return wire_->name(); }
+  /// See Wire::about.
+  void about(std::string_view text) { wire_->about(text); }
   bool looks_are_cheap() const { return looks_are_cheap_; }
   /// A name that only the ranks on this host share; another name at each call. All of them must
   /// call it equally often. By one thread.

@@ -42,6 +42,22 @@ int SharedRings::create(unsigned ranks) {
   return -1;
 }
 
+/// The texts lie behind the rings.
+void SharedRings::write_about(int memory, unsigned ranks, unsigned rank, std::string_view text) {
+  const std::string_view most = text.substr(0, kAboutBytes);
+  // Without it a message is shorter.
+  static_cast<void>(!pwrite(memory, most.data(), most.size(),
+                            static_cast<off_t>(bytes_for(ranks) + rank * kAboutBytes)));
+}
+
+std::string SharedRings::read_about(int memory, unsigned ranks, unsigned rank) {
+  std::string text(kAboutBytes, '\0');
+  const ssize_t bytes = pread(memory, text.data(), text.size(),
+                              static_cast<off_t>(bytes_for(ranks) + rank * kAboutBytes));
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
+  return text.substr(0, text.find('\0'));
+}
+
 SharedRings::SharedRings(int memory, unsigned ranks)
     : ranks_(ranks), capacity_(capacity_for(ranks)) {
   void* const base = mmap(nullptr, bytes_for(ranks), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);

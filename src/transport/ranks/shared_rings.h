@@ -17,6 +17,8 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
+#include <string_view>
 
 namespace orrery::transport {
 
@@ -103,6 +105,11 @@ class SharedRings {
  public:
   /// A descriptor of memory for `ranks` ranks; -1 with errno if the system refuses.
   static int create(unsigned ranks);
+  /// What a rank has, as a text of at most kAboutBytes: the ranks leave it in that memory for the
+  /// process that has started them, which names a rank that dies.
+  static constexpr std::size_t kAboutBytes = 512;
+  static void write_about(int memory, unsigned ranks, unsigned rank, std::string_view text);
+  static std::string read_about(int memory, unsigned ranks, unsigned rank);
   /// `memory`: the result of create(), for as many ranks; not closed here. Throws RankFailure.
   SharedRings(int memory, unsigned ranks);
   SharedRings(const SharedRings&) = delete;

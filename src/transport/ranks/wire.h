@@ -12,6 +12,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "transport/ranks/parcel.h"
 
@@ -52,6 +53,9 @@ class Wire {
   virtual unsigned ranks() const = 0;
   /// "local", for reports.
   virtual std::string name() const = 0;
+  /// What this rank has, as words behind its name ("with the LPs a, b"), in case it dies. Only a wire
+  /// whose ranks have a parent that names them passes this on.
+  virtual void about(std::string_view) {}
 
   /// Sends to another rank. Takes the parcel and returns; parcels that cannot go at once wait here.
   virtual void send(unsigned to, Parcel parcel) = 0;
