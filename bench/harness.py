@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all benchmarks share: single runs, alternating series, medians, intervals, tables, records.
+"""The code that all benchmarks share: single runs, alternating series, medians, intervals, tables, records.
 
-Everything that is compared runs in turn (A B C, A B C, ...) in processes of its own, so that a
-machine whose speed drifts slows all of them alike. Two series are compared by the ratios of runs of
-the same round: drift that is slower than a round drops out of them. Of these ratios the median is
-given and a confidence interval of it by order statistics: of n independent values the k-th lowest
-and the k-th highest enclose the median with a probability that follows from the binomial
-distribution alone, whatever the values' own distribution is (David and Nagaraja: Order Statistics,
-Wiley, 2003, section 7.1). It is exact and needs no resampling. Its price is that fewer than six
-rounds cannot give 95 %; then the interval is that from lowest to highest, and what it is worth is
-said beside it.
+Runs that are compared alternate (A B C, A B C, ...), each in a process of its own, so that a drift
+of the machine's speed affects all of them equally. Two series are compared by the ratios of runs of
+the same round, so drift that is slower than a round cancels. The result is the median of these
+ratios with a confidence interval by order statistics: of n independent values the k-th lowest and
+the k-th highest enclose the median with a probability that follows from the binomial distribution
+alone, for any distribution of the values (David and Nagaraja: Order Statistics, Wiley, 2003, section
+7.1). The interval is exact and needs no resampling. Fewer than six rounds cannot give 95 %; then the
+interval is that from lowest to highest, printed with its confidence.
 """
 
 import argparse
@@ -30,14 +29,14 @@ INTERRUPTED = 130  # exit code of a run that was stopped by the interrupt key
 
 
 class Failed(Exception):
-    """A run that gave no figures; the text says which and why."""
+    """A run without figures; the text names the run and the reason."""
 
 
 # --- single runs ----------------------------------------------------------------------------------
 
 def launch(command, environment=None, shell=False, accepted=(0,)):
-    """Runs a program to its end: its output, its errors, and what it used (a struct rusage). Exit
-    codes that are not accepted are a failure."""
+    """Runs a program to its end. Returns its output, its errors, and the resources that it used (a
+    struct rusage). An exit code that is not accepted is a failure."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(command if shell else list(map(str, command)), shell=shell,
                                    stdout=out, stderr=err, env={**os.environ, **(environment or {})})
@@ -62,8 +61,8 @@ def orrery_command(model, arguments, sets=None, build=BUILD):
 
 
 def run_orrery(model, arguments, sets=None, build=BUILD, limit_s=None):
-    """One run: what its report and the system say of it, the engine's statistics by name. One that
-    takes longer than `limit_s` is stopped, and is as far as it has come."""
+    """One run: the figures of its report and of the system, with the engine's statistics by name. A
+    run that takes longer than `limit_s` is stopped, and its figures are those up to then."""
     command, accepted = orrery_command(model, arguments, sets, build), (0,)
     if limit_s is not None:
         command = ["timeout", "--preserve-status", "--foreground", "--signal=INT",
@@ -93,7 +92,7 @@ def run_orrery(model, arguments, sets=None, build=BUILD, limit_s=None):
 # --- series ---------------------------------------------------------------------------------------
 
 class Series:
-    """One thing that is measured: a name, how to run it once, what came of it."""
+    """A measured way to run: a name, a function that runs it once, and the results."""
 
     def __init__(self, name, run):
         self.name, self.run, self.samples, self.failures = name, run, [], []
@@ -118,7 +117,7 @@ class Series:
         return (min(values), max(values)) if values else (None, None)
 
     def why(self):
-        """Why there are no samples, on a line."""
+        """The reason why there are no samples, on a line."""
         return f"failed: {self.failures[0].splitlines()[-1]}" if self.failures else "not run"
 
     def record(self):
@@ -126,7 +125,7 @@ class Series:
 
 
 class Progress:
-    """A line on the terminal that says what runs; nothing where nobody watches."""
+    """A line on a terminal that names the present run; nothing without a terminal."""
 
     def __init__(self):
         self.watched = sys.stderr.isatty()
@@ -141,8 +140,8 @@ class Progress:
 
 
 def alternate(series, rounds, label):
-    """Measures each series once a round. One that failed is not tried again, so the n-th sample of
-    every series is that of round n."""
+    """Measures each series once a round. A series that failed is not tried again, so the n-th
+    sample of every series is that of round n."""
     progress = Progress()
     for turn in range(rounds):
         for one in series:
@@ -153,8 +152,8 @@ def alternate(series, rounds, label):
 
 
 def check_fingerprints(series):
-    """All runs of one workload commit the same, or the figures mean nothing. Those that were stopped
-    are not of one workload."""
+    """Fails unless all runs of a workload commit the same events. Runs that were stopped are not
+    compared."""
     prints = {s["fingerprint"]: one.name for one in series for s in one.samples
               if "fingerprint" in s and not s.get("stopped")}
     if len(prints) > 1:
@@ -175,8 +174,9 @@ def measured(options, ways, model, arguments, label):
 
 
 def length(options, model, arguments, least_seconds, engine=("--engine", "sequential")):
-    """Simulated seconds, at least so many, that take about options.seconds on that engine. Models
-    get busier with time, so it goes on from runs that took less than a third of that."""
+    """Simulated seconds, at least `least_seconds`, that take about options.seconds on that engine.
+    Rates fall as models become busier, so the function repeats with longer runs until a run takes a
+    third of that time."""
     until = least_seconds
     while True:
         probe = run_orrery(model, [*arguments, "--until", f"{until}s", *engine],
@@ -190,8 +190,9 @@ def length(options, model, arguments, least_seconds, engine=("--engine", "sequen
 # --- comparisons ----------------------------------------------------------------------------------
 
 def order_interval(values):
-    """(lowest, highest, confidence) of the narrowest interval between order statistics, symmetric in
-    rank, that holds the median with at least CONFIDENCE, or of the widest there is."""
+    """(lowest, highest, confidence) of the narrowest interval between order statistics, symmetric
+    in rank, that contains the median with at least CONFIDENCE; without such an interval, of the
+    widest."""
     ordered, n = sorted(values), len(values)
 
     def covered(k):  # by the k-th lowest and the k-th highest
@@ -209,7 +210,7 @@ class Comparison:
         self.low, self.high, self.confidence = order_interval(ratios)
 
     def interval(self, digits=2):
-        """'[1.02, 1.07]', with its confidence where that is not the 95 % it should be."""
+        """'[1.02, 1.07]', with its confidence unless that is 95 %."""
         text = f"[{self.low:.{digits}f}, {self.high:.{digits}f}]"
         return text if self.confidence >= CONFIDENCE else f"{text} at {self.confidence:.0%}"
 
@@ -225,7 +226,7 @@ class Comparison:
 
 
 def compare(one, other, key="rate"):
-    """The ratio one / other, or None where a round of both is missing. Of seconds, compare(b, a)."""
+    """The ratio one / other, or None if no round has both. For seconds, compare(b, a)."""
     if one is None or other is None:
         return None
     ratios = [a / b for a, b in zip(one.values(key), other.values(key)) if b]
@@ -235,8 +236,8 @@ def compare(one, other, key="rate"):
 # --- what is shown and left -----------------------------------------------------------------------
 
 class Table:
-    """Rows under headings, printed as they come. A column is (heading, width, format); the first is
-    to the left, the others to the right. A format is that of format() or a function."""
+    """Rows under headings, printed as they come. A column is (heading, width, format); the first
+    column is to the left, the others to the right. A format is that of format() or a function."""
 
     def __init__(self, *columns):
         self.columns = columns
@@ -269,7 +270,7 @@ def show_ratio(comparison):
 
 
 class Bars:
-    """What the project promised itself, beside what was measured, met or not."""
+    """The goals of the project beside the measured figures, met or not."""
 
     def __init__(self):
         self.rows = []
@@ -365,14 +366,14 @@ def parser(experiment, text, out, rounds, fewest=1):
 
 
 def require(options, *programs):
-    """The programs that an experiment runs must have been built."""
+    """Fails unless the programs that an experiment runs are built."""
     for program in ("orrery", *programs):
         if not (options.build / "bin" / program).exists():
             sys.exit(f"bench: {options.build / 'bin' / program} is not there; ./dev build makes it")
 
 
 def command(main):
-    """Runs an experiment; failures and the interrupt key end it with a sentence."""
+    """Runs an experiment. Failures and the interrupt key end it with a sentence."""
     try:
         main()
     except Failed as failure:

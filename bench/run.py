@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """PHOLD: Time Warp against the sequential engine and other simulators.
 
-The runs of what is compared alternate; medians and spread are printed, a JSON and a picture are
-left. Bars are printed with what was measured, met or not; nothing fails on a time.
+Compared runs alternate. The command prints medians and spread, and writes a JSON file and a picture.
+It prints goals beside the measured figures, met or not; no time makes the command fail.
 
 Another simulator takes part through a command that prints "rate=NUMBER" (committed events per
 second) for the same workload:
@@ -76,7 +76,7 @@ def classic(options, bars):
 
 
 def coarse(options, bars):
-    """Events that cost about 5 us: here a parallel run has to pay."""
+    """Events that cost about 5 us: a parallel run must be faster here."""
     arguments = ["--until", f"{options.seconds * 12:.0f}s", "--set", f"work={options.work}"]
     sequential = phold(options, "sequential, 5 us", ["--engine", "sequential", *arguments])
     two = phold(options, "timewarp, 2 workers, 5 us",

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `orrery advise` foretells against the real run.
+"""The predictions of `orrery advise` against real runs.
 
-In each round a model is advised on, within a budget that is a part of what the run takes, and then
-run to its end by the command that was recommended: the wall-clock time that was foretold over the
-one that it took. The bar is 15 % either way, of the median. Beside it: how often the real time lay in
-the interval that was told, and how far off the number of events was. Leaves advise.json and
+In each round `orrery advise` examines a model within a budget that is a part of the run's time. Then
+the recommended command runs to its end. The figure is the ratio of the predicted to the real
+wall-clock time. The goal is a median within 15 %. Also measured: how often the real time lies in the
+predicted interval, and the error of the predicted number of events. Writes advise.json and
 advise.png.
 """
 
@@ -33,7 +33,7 @@ BAR = 0.15
 
 
 def round_of(options, words):
-    """One prediction and the run that it is of."""
+    """One prediction and the run that it predicts."""
     orrery = options.build / "bin/orrery"
     out, _, _ = launch([orrery, "advise", *words, "--budget", f"{options.budget}s", "--json",
                         "--quiet"])

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the engine that chooses is worth: auto against the best single engine and number of workers.
+"""`--engine auto` against the best single engine and number of workers.
 
-In turn, so that all see the same machine: `auto`, and what short runs of every engine found to be
-the fastest for the workload. Then what runs of a second and of 50 ms lose against the sequential
-engine, what trials cost in long runs, the same beside a program that keeps a core busy, how long a
-world of a million LPs takes to change hands, what LP heaps cost the sequential engine, and what
-moving LPs between workers gains. Leaves auto.json and auto.png.
+Runs of `auto` alternate with runs of the engine that was fastest in short runs. Further parts measure
+the loss against the sequential engine in runs of a second and of 50 ms, the cost of trials in long
+runs, the same beside a program that keeps a core busy, the time of a hand-over of a million LPs, the
+cost of LP heaps on the sequential engine, and the gain of moving LPs between workers. Writes
+auto.json and auto.png.
 """
 
 import contextlib
@@ -37,12 +37,13 @@ def cases():
 
 
 def span(model, until):
-    """The arguments for so many simulated seconds. Vehicles depart all the time."""
+    """The arguments for so many simulated seconds. Vehicles depart during all of them."""
     return ["--until", f"{until}s", *(["--set", f"period={until}s"] if model == "traffic" else [])]
 
 
 def length(options, model, sets, probed, seconds, way=SEQUENTIAL):
-    """Simulated seconds that take about so many seconds, by a run of `probed` ones."""
+    """Simulated seconds that take about so many seconds, from a run of `probed` simulated
+    seconds."""
     probe = run_orrery(model, [*sets, *span(model, probed), *way], build=options.build)
     return probed * seconds / max(probe["seconds"], 1e-4)
 
@@ -58,7 +59,7 @@ def single_ways(workers):
 
 
 def best_ways(options, model, arguments):
-    """What is within a tenth of the fastest, fastest first. An engine that refuses drops out."""
+    """The ways within a tenth of the fastest, fastest first. An engine that refuses is left out."""
     ways = single_ways(options.workers)
     series = [Series(name, lambda way=way: run_orrery(model, [*arguments, *way],
                                                       build=options.build))
@@ -84,7 +85,7 @@ def busy_programs(count):
 
 
 class Report:
-    """The table of all parts but the last three, the bars, and what is left for machines."""
+    """The table of all parts but the last three, the bars, and the record."""
 
     def __init__(self, options):
         self.auto = ["--engine", "auto", "--workers", options.workers]
@@ -133,7 +134,7 @@ def hog(report):
 
 
 def short(report):
-    """Runs that end before trials could pay."""
+    """Runs that end before trials can gain."""
     options = report.options
     for seconds, bar in ((1, 0.9), (0.05, 0.95)):
         for model, least in MODELS.items():
@@ -147,7 +148,7 @@ def short(report):
 
 
 def trials(report):
-    """The share of runs of half a minute that trials lose."""
+    """The share of the time that trials take in runs of half a minute."""
     options = report.options
     for model, least in MODELS.items():
         until = length(options, model, [], 100 * least, 6 * options.seconds, report.auto)
@@ -160,8 +161,8 @@ def trials(report):
 
 
 def hands(report):
-    """What an engine needs to set up and to give the world back, and the one after it to take it;
-    the second hand-over and later ones, when everybody's memory is there."""
+    """The time that an engine needs to set up and to return the world, and that the next engine
+    needs to take it. Measures the second hand-over and later ones, when all memory is allocated."""
     for engine in ("timewarp", "conservative", "expanded"):
         run = run_orrery("phold", [*MILLION, "--set", "lookahead=0.1s", "--until", "10s",
                                    "--engine", "auto", "--hand-over-every", 1_000_000,
@@ -175,7 +176,7 @@ def hands(report):
 
 
 def heaps(report):
-    """A run that may change hands, but does not, has its LPs in heaps."""
+    """The sequential engine with LPs in heaps, as in a run that may change its engine."""
     options = report.options
     on_heaps = ["--engine", "auto", "--candidates", "sequential,timewarp:2", "--hand-over-every",
                 10**15]
@@ -206,7 +207,7 @@ PARTS = {one.__name__: one for one in (best, million, short, hog, trials, hands,
 
 
 def draw(rows, path):
-    """Ratios to what was compared with, as bars with their intervals."""
+    """Ratios as bars with their intervals."""
     shown = [row for row in rows if "other" in row]
     if not shown:
         return

@@ -4,18 +4,18 @@
 
 PHOLD whose state is linked lists of buffers (bench/cache/lists.cpp), in the paper's tests:
 A: state of 2/3 of the cache, 75 % touched by an event; B: 3 times the cache, 25 %; C: 10 times,
-10 %. Each under --checkpoint copy and auto, with 0 and 95 % of the events local, without separation,
-with the automatic threshold and with fixed ones. Runs alternate, medians and spread are printed; a
-table, cache.json and cache.png are left.
+10 %. Each test runs under --checkpoint copy and auto, with 0 and 95 % of the events local, without
+separation, with the automatic threshold and with fixed thresholds. Compared runs alternate. The
+command prints medians and spread, and writes a table, cache.json and cache.png.
 
   ./dev bench cache                     events/s
   ./dev bench cache --lps 16 --checkpoints copy
                                         events/s with 32 LPs on two cores, as in the paper
-  ./dev bench cache --counters          also misses of the second-level cache: by perf stat where
-                                        the machine counts them, else by cachegrind, which simulates
+  ./dev bench cache --counters          also misses of the second-level cache: by perf stat if the
+                                        machine counts them, else by cachegrind, which simulates
                                         one cache of this machine's geometry for both workers
   ./dev bench cache --counters --rounds 0
-                                        only the misses, which a busy machine does not disturb
+                                        only the misses, which do not depend on other load
 """
 
 import json
@@ -48,7 +48,7 @@ def cache_geometry(level):
 
 
 def run_arguments(options, case, variant, until, caches):
-    """What run_orrery and orrery_command take."""
+    """Arguments for run_orrery and orrery_command."""
     test, local, checkpoint = case
     factor, touched, lps = TESTS[test]
     lps = options.lps or lps
@@ -60,7 +60,7 @@ def run_arguments(options, case, variant, until, caches):
 
 
 def misses_by_perf(words):
-    """Misses of the second-level cache per executed event, or None where there are no counters."""
+    """Misses of the second-level cache per executed event, or None without hardware counters."""
     if not shutil.which("perf"):
         return None
     with tempfile.NamedTemporaryFile() as counts:
@@ -87,9 +87,9 @@ def count_by_cachegrind(options, words):
 
 
 def misses_by_cachegrind(options, make_words):
-    """Per executed event: data accesses, misses of both levels; efficiency. The difference of two
-    horizons, so that start and end do not count; medians of three, since the threads' interleaving
-    and with it the rollbacks differ from run to run."""
+    """Per executed event: data accesses, misses of both levels; efficiency. From the difference of
+    two horizons, so that start and end do not count. Medians of three, because the interleaving of
+    threads and so the rollbacks differ from run to run."""
     counted = []
     for _ in range(3):
         short = count_by_cachegrind(options, make_words(options.cachegrind_until))

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checkpoint strategies on PHOLD, over state sizes and shares that events write.
 
-Prints committed events per second and peak memory for each strategy, marks the best one, and says
-how far `auto` is from it (the bar: 5 %). Leaves checkpoint.json and checkpoint.png.
+Prints committed events per second and peak memory for each strategy, marks the best strategy, and
+gives the difference of `auto` to it (the goal: 5 %). Writes checkpoint.json and checkpoint.png.
 """
 
 import sys
@@ -23,8 +23,8 @@ def workload(size, share, lps):
 
 
 def horizon(size, share, options):
-    """Simulated seconds (an event an LP each) that take about `--seconds`, and enough of them for
-    `auto` to have made its choice: it tries each kind for 48 events of an LP first."""
+    """Simulated seconds (an event an LP each) that take about `--seconds`, and enough for the
+    choice of `auto`, which first tries each kind for 48 events of an LP."""
     sets = workload(size, share, options.lps)
     probe = run_orrery("phold", ["--engine", "sequential", "--until", "100s"], sets, options.build)
     each = probe["seconds"] / probe["committed"]

@@ -1,15 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What promised delays gain: the conservative engine against the sequential one.
+"""The gain from promised delays: the conservative engine against the sequential engine.
 
-phold     short events: the rate as the lookahead shrinks, also with one worker and with more than
-          there are cores; events of a microsecond, 16 an LP; a million LPs, whose state does not fit
-          the caches, and their memory.
-models    those that ship and promise delays, and grids of traffic of two sizes.
+phold     short events: the rate over the lookahead, also with one worker and with more workers than
+          cores; events of a microsecond, 16 an LP; a million LPs, whose state exceeds the caches, and
+          their memory.
+models    the shipped models that promise delays, and grids of traffic of two sizes.
 
-The runs of what is compared alternate; ratios to the sequential engine are taken within a round. A
-table, a JSON and a picture are left. Bars are printed with what was measured, met or not; nothing
-fails on a time.
+Compared runs alternate; ratios to the sequential engine are taken within a round. The command writes
+a table, a JSON file and a picture. It prints goals beside the measured figures, met or not; no time
+makes the command fail.
 """
 
 import sys
@@ -33,13 +33,13 @@ def usual_ways(options):
 
 
 def compared(options, ways, model, arguments, label):
-    """The series and, by name, how each compares with the first."""
+    """The series and, by name, their comparisons with the first series."""
     series = measured(options, ways, model, arguments, label)
     return series, {one.name: compare(one, series[0]) for one in series[1:]}
 
 
 class Rows:
-    """The table that all parts share, printed as it grows."""
+    """The table that all parts share, printed row by row."""
 
     WAYS = ("1 worker", "windows", "4 times as many")
 
@@ -108,7 +108,7 @@ def many_lps(options, rows, bars):
 # --- models ---------------------------------------------------------------------------------------
 
 def models(options, rows, bars):
-    """Wireless and pcs have a few events a window, so nothing is asked of them."""
+    """Wireless and pcs have few events a window, so there is no goal for them."""
     cases = [("epidemic", [], 14_400, 1.5), ("traffic", [], 3_600, 0.85), ("pcs", [], 200, None),
              ("wireless", [], 1, None)]
     cases += [("traffic", ["--set", "network=grid", "--set", f"grid={side}"], 120, None)

@@ -1,15 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Events with durations in parallel: what it costs and what it gains.
+"""Events with durations in parallel: cost and gain.
 
 null      110 independent modules that compute nothing: the time of a run is overhead. The modes,
           against the sequential engine.
-wireless  a mesh of stations: speed-up over the sequential engine as the cost of an event grows, with
-          Time Warp beside it.
+wireless  a mesh of stations: speed-up over the sequential engine as the cost of an event grows, also
+          of Time Warp.
 
-The runs of what is compared alternate; differences and ratios to the sequential engine are taken
-within a round. Context switches are what the system counted for the process. A table, a JSON and a
-picture are left. Bars are printed with what was measured, met or not; nothing fails on a time.
+Compared runs alternate; differences and ratios to the sequential engine are taken within a round.
+Context switches are those of the process, counted by the system. The command writes a table, a JSON
+file and a picture. It prints goals beside the measured figures, met or not; no time makes the command
+fail.
 """
 
 import statistics

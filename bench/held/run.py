@@ -1,14 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What LPs that must not roll back cost: confined and committed ones against speculative ones.
+"""The cost of LPs that must not roll back: confined and committed LPs against speculative LPs.
 
 PHOLD on Time Warp and on the conservative engine, with some or all of its LPs held until their
-events are certain, with a lookahead and without. Few held LPs among many show what they cost the
-others; two LPs that send to each other show what a round or a meeting costs, for every event waits
-for one.
+events are certain, with a lookahead and without. Few held LPs among many show their cost for the
+others. Two LPs that send to each other show the cost of a round or a meeting, because every event
+waits for one.
 
-The runs of what is compared alternate; ratios to speculative LPs are taken within a round. A table
-and a JSON are left. Bars are printed with what was measured, met or not; nothing fails on a time.
+Compared runs alternate; ratios to speculative LPs are taken within a round. The command writes a
+table and a JSON file. It prints goals beside the measured figures, met or not; no time makes the
+command fail.
 """
 
 import sys

@@ -52,7 +52,8 @@ class Run:
         self.hosts = place.folder / f"hosts{place.count}"
         self.out = place.folder / f"out{place.count}"
         command = [build / "bin/orrery", "run", "lab", "--quiet", "--out", self.out, *words, "--set",
-                   f"topology={topology}", f"folder={self.hosts}", f"kernel={KERNEL}"]
+                   f"topology={topology}", f"folder={self.hosts}", f"kernel={KERNEL}",
+                   f"qemu={KERNEL.parent}"]
         begun = time.monotonic()
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
                               check=False)

@@ -26,11 +26,15 @@
   mesh-worm
            the same stations: a worm that goes to next hops only
   clocks   a clock that drifts, corrected by chronyd over paths of equal and of different delays
+  computing
+           a web server whose computing takes time, under 10 to 200 requests a second: response times
+           against M/D/1
   repeat   the same runs again and again, on all engines, beside a busy machine: equal to the byte
 
 Tables, a JSON and a picture are left. Bars are printed with what was measured, met or not; nothing fails on a
 time. Needs the hosts' kernel (./dev lab builds it), iperf3, for 'mpi' and 'repeat' Debian's openmpi-bin
-and libopenmpi-dev, for 'calls' its sip-tester, for 'clocks' its chrony.
+and libopenmpi-dev, for 'calls' its sip-tester, for 'clocks' its chrony, for 'computing' its nginx-light
+and ./dev lab --qemu.
 """
 
 import argparse
@@ -48,6 +52,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
 import calls  # noqa: E402
 import clocks  # noqa: E402
+import computing  # noqa: E402
 import mesh  # noqa: E402
 import mpi  # noqa: E402
 import orders  # noqa: E402
@@ -69,6 +74,7 @@ MOST_CORRECTED_US = 1
 MOST_STANDARD_ERRORS = 3
 RADIO_OTHERS = 60
 MOST_DRIFT_PPM = 0.02  # 256 ns of 20 s, the steps of a host's clock
+LEAST_OF_KNEE, MOST_QUEUE_ERROR = 0.95, 0.05
 MOST_WINDOWS_APART = 2.1  # one is executed, and the links promise another; a little is rounding
 
 
@@ -417,11 +423,43 @@ def drifting_clocks(place, options, rows, bars):
     clocks.picture(courses, options.out / "clocks.png")
 
 
+def computing_server(place, options, rows, bars):
+    computing.need_qemu()
+    found, fingerprint = computing.serve(place, options, ["--engine", "sequential"])
+    alone, *loads = ([answered - asked for asked, answered in phase] for phase in found)
+    rest = 2 * computing.DELAY_MS * 2 / 1000  # two round trips: a connection, a request
+    service = statistics.median(alone) - rest
+    ends = sorted(answered for _, answered in found[-1])
+    under_load = (ends[-1] - ends[0]) / (len(ends) - 1)
+    table = Table(("a web server, requests/s", 26, ""), ("load", 7, ".3f"), ("answers", 8, ""),
+                  ("mean, ms", 9, ".2f"), ("95 %", 9, ".1f"), ("M/D/1", 9, ".2f"), ("in order", 9, ".2f"))
+    table.head(f"   (service alone {1000 * service:.2f} ms, under overload {1000 * under_load:.2f} ms)")
+    rows.append({"part": "computing", "service_s": service, "under_load_s": under_load,
+                 "fingerprint": fingerprint})
+    points = []
+    for (rate, seconds, _), phase, times in zip(computing.LOADS, found[1:], loads):
+        offered = len(times) / seconds
+        in_order = statistics.mean(
+            computing.services_in_order([at for at, _ in phase], under_load, rest))
+        mean, high = statistics.mean(times), statistics.quantiles(times, n=20)[-1]
+        expected = computing.md1(offered, service, rest)
+        points.append((offered, mean, high, in_order))
+        table.row(f"{rate}", offered * service, len(times), 1000 * mean, 1000 * high,
+                  expected and 1000 * expected, 1000 * in_order)
+        bars.add(f"a web server, {rate} a second: mean off equal services", abs(mean / in_order - 1),
+                 MOST_QUEUE_ERROR, at_most=True)
+        rows.append({"part": "computing", "rate": rate, "seconds": seconds, "mean_s": mean,
+                     "in_order_s": in_order, "md1_s": expected, "answers": phase})
+    computing.picture(points, service, under_load, rest, options.out / "computing.png")
+    bars.add("a web server: answers under overload, of what one at a time allows", service / under_load,
+             LEAST_OF_KNEE)
+
+
 def everything_of(run):
     """A digest of what hosts left, and the fingerprint."""
     digest = hashlib.sha256()
-    for path in sorted(run.hosts.glob("*/*")):
-        if path.name == "console" or path.suffix == ".pcap":
+    for path in sorted(run.hosts.rglob("*")):
+        if path.name == "console" or path.suffix == ".pcap" or ("out" in path.parts and path.is_file()):
             digest.update(path.relative_to(run.hosts).as_posix().encode() + path.read_bytes())
     return digest.hexdigest(), run.fingerprint
 
@@ -431,25 +469,32 @@ def repeated(place):
     ready = ROOT / "models/lab/topologies"
     return {**{name: lambda name=name: ready / f"{name}.toml"
                for name in ("three-hosts", "star-64", "manet-mobile")},
-            "mpi-8": lambda: mpi.topology(place, "cnd", 8, rounds=1, capture=True)}
+            "mpi-8": lambda: mpi.topology(place, "cnd", 8, rounds=1, capture=True),
+            "sensors": lambda: ready / "sensors.toml",
+            "counted-4": lambda: computing.four_hosts(place)}
 
 
-def engines_of(name):
-    """Each hands over some hundreds of times, if at all."""
+def ways_of(name, number):
+    """The engine of a run, and for hosts whose instructions are counted the window. `auto` hands over
+    some hundreds of times."""
     events = 1000 if name == "manet-mobile" else 50
-    return (["sequential"], ["conservative", "--workers", "2"], ["timewarp", "--workers", "2"],
-            ["auto", "--hand-over-every", events])
+    engines = (["sequential"], ["conservative", "--workers", "2"], ["timewarp", "--workers", "2"],
+               ["auto", "--hand-over-every", events])
+    words = ["--engine", *engines[number % len(engines)]]
+    if name in ("sensors", "counted-4"):
+        words += ["--set", f"window={('1ms', '333333ns', '142857ns')[number % 3]}"]
+    return words
 
 
 def repeat(place, options, rows, bars):
     table = Table(("repetitions", 26, ""), ("runs", 6, ""), ("different", 10, ""), ("a run, s", 9, ".1f"))
     table.head()
     for name in options.repeated:
-        topology, engines = repeated(place)[name](), engines_of(name)
+        topology = repeated(place)[name]()
         seen, begun = set(), time.monotonic()
 
-        def one(number, topology=topology, engines=engines, seen=seen):
-            run = Run(place, topology, options.build, "--engine", *engines[number % len(engines)])
+        def one(number, name=name, topology=topology, seen=seen):
+            run = Run(place, topology, options.build, *ways_of(name, number))
             seen.add(everything_of(run))
             run.forget()
 
@@ -477,9 +522,10 @@ def need_programs(parts, protocols):
 
 
 PARTS = {"exact": exact, "reno": reno, "frames": frames, "busy": busy, "scale": scale,
-         "orders": all_orders, "windows": orders_in_windows, "mpi": orders_by_mpi, "calls": all_calls, "calls-radio": calls_by_radio,
+         "orders": all_orders, "windows": orders_in_windows, "mpi": orders_by_mpi, "calls": all_calls,
+         "calls-radio": calls_by_radio,
          "staggering": stagger, "worm": spread_worm, "mesh": radio_mesh, "mesh-worm": mesh_worm,
-         "clocks": drifting_clocks, "repeat": repeat}
+         "clocks": drifting_clocks, "computing": computing_server, "repeat": repeat}
 
 
 def grid(text):

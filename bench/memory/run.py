@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """malloc and free of an LP against glibc and mimalloc, by pattern.
 
-Nanoseconds for a pair. Each pattern (bench/memory/patterns.cpp) runs in turn in all allocators,
-every time in a process of its own. The lowest of all rounds is what the code can do, the median what
-a shared machine gives. With --instructions valgrind counts instead, which a busy machine does not
-disturb.
+The unit is nanoseconds for a pair of malloc and free. Each pattern (bench/memory/patterns.cpp) runs
+in all allocators in turn, each time in a process of its own. The lowest figure of all rounds is that
+of the code alone, the median includes other load of the machine. With --instructions valgrind counts
+instructions, which do not depend on other load.
 """
 
 import re

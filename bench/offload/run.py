@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checkpoints copied by another thread, over the abort threshold.
 
-On PCS (50 channels a cell, about 2 KiB of state) a checkpoint follows every event. The share of a
-copy from which on it is finished rather than given up (the abort threshold) goes from 0 to 1: peak
-event rate and events between committed checkpoints, for copies made by the worker (synchronous), by
-a copier one at a time (mono) and by a copier with a queue (multi). In one series the copier has a
-core of its own (one worker), in the other it shares one (as many workers as cores). Then larger
-states, on PHOLD. Reference, Santoro and Quaglia: multi commits nearly every checkpoint (1 to 1.5
-events) where mono lies at 18 to 25, and is 6 to 12 % faster. Leaves offload.json and offload.png.
+On PCS (50 channels a cell, about 2 KiB of state) a checkpoint follows every event. The abort
+threshold, the share of a copy from which on it is finished and not abandoned, goes from 0 to 1. The
+figures are the peak event rate and the events between committed checkpoints, for copies made by the
+worker (synchronous), by a copier one at a time (mono) and by a copier with a queue (multi). In one
+series the copier has a core of its own (one worker), in the other it shares a core (as many workers
+as cores). Then larger states, on PHOLD. Reference, Santoro and Quaglia: multi commits nearly every
+checkpoint (1 to 1.5 events between checkpoints), mono has 18 to 25 events between checkpoints, and
+multi is 6 to 12 % faster. Writes offload.json and offload.png.
 """
 
 import os

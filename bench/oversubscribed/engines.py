@@ -15,7 +15,7 @@ ENGINES = {"timewarp": ["--engine", "timewarp"],
 
 
 def ways_of(engine):
-    """By name: how many, of what, and the words for it."""
+    """By name: number, kind, and arguments."""
     words = ENGINES[engine]
     ways = {f"{count} workers": ("workers", count, [*words, "--workers", count, "--threads", "auto"])
             for count in WORKERS}

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks over MPI that share a machine: as they are, yielding, with llf, and with the shim.
+"""Ranks over MPI that share a machine: unchanged, yielding, with llf, and with the shim.
 
 A conservative PHOLD over MPI with a loop that polls (mpi_phold.cpp), for 4, 8 and 16 ranks on the
-cores that there are, with each MPI that is installed. The ways: spin (the program as it is), yield
-(Open MPI's mpi_yield_when_idle, and sched_yield in the loop), llf (the program calls liborrery-llf
-itself), and shim: the spinning program, unchanged, under 'orrery llf run'. Spinning runs are shorter,
-or they would take minutes; what is compared is events a second. That all ways commit the same events
-is checked in runs of one length. ROSS itself is not run.
+cores of this machine, with each installed MPI. The ways: spin (the unchanged program), yield (Open
+MPI's mpi_yield_when_idle, and sched_yield in the loop), llf (the program calls liborrery-llf itself),
+and shim (the spinning program, unchanged, under 'orrery llf run'). Spinning runs are shorter, because
+they would take minutes; the compared figure is events a second. Runs of one length check that all
+ways commit the same events. ROSS itself is not run.
 
-The runs of what is compared alternate; ratios are taken within a round. A table and a JSON are left;
-nothing fails on a time.
+Compared runs alternate; ratios are taken within a round. The command writes a table and a JSON file;
+no time makes it fail.
 """
 
 import json
@@ -61,7 +61,7 @@ def measured(options, mpi, way, ranks):
 
 
 def check_short_runs(options, mpi, ranks):
-    """All ways, as long as the spinning runs are."""
+    """Checks that all ways commit the same events, in runs as long as the spinning runs."""
     series = [Series(way, lambda way=way: run_phold(options, mpi, way, ranks,
                                                     options.end // options.shorter))
               for way in WAYS]

@@ -23,7 +23,7 @@ def some(rows, **wanted):
 
 
 def curve(axis, rows, across, value, way, spread=None):
-    """A line of one way; hollow points are runs that were given up."""
+    """A line of one way; hollow points are runs that were stopped."""
     rows = sorted((row for row in some(rows, way=way) if value(row) is not None),
                   key=lambda row: row[across])
     if not rows:
@@ -98,7 +98,7 @@ def grid(rows, kernels, drawn, path, caption=""):
 
 
 def shares(rows, path):
-    """Of PHOLD, on the number of ranks for which there are most shares."""
+    """For PHOLD, with the number of ranks that has the most shares."""
     counts = {count: len(ordered(row["remote"] for row in some(rows, ranks=count)))
               for count in ordered(row["ranks"] for row in rows)}
     ranks = max(counts, key=lambda count: (counts[count], count))
@@ -118,7 +118,7 @@ def shares(rows, path):
 
 
 def draw(rows, out):
-    """Pictures of all that there is; their names."""
+    """Draws pictures of all measured figures; returns their names."""
     calm = some(rows, hogs=min((row["hogs"] for row in rows), default=0))
     usual = [row for row in calm if row["model"] != "phold" or row["remote"] == most_ranks(calm)]
     kernels = ordered(row["kernel"] for row in usual)
@@ -137,7 +137,7 @@ def draw(rows, out):
 
 
 def most_ranks(rows):
-    """The remote share of PHOLD that was run with most numbers of ranks."""
+    """The remote share of PHOLD that was run with the most numbers of ranks."""
     phold = some(rows, model="phold")
     return max(ordered(row["remote"] for row in phold), default=None,
                key=lambda remote: len(ordered(row["ranks"] for row in some(phold, remote=remote))))

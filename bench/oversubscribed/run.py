@@ -3,20 +3,21 @@
 """More processes than cores: least LVT first against processes that spin, yield or block.
 
 Small simulators in ranks that are processes (ranks.cpp): PHOLD, people who infect each other and
-travel, vehicles on a grid of intersections; conservative and optimistic. A rank that has nothing to
-execute, or waits in a round of GVT, spins, calls sched_yield, sleeps until something comes, or waits
-in llf (companions/llf/README.md).
+travel, vehicles on a grid of intersections; conservative and optimistic. A rank without events to
+execute, or in a round of GVT, spins, calls sched_yield, sleeps until a message arrives, or waits in
+llf (companions/llf/README.md).
 
-The default set is all models and kernels over all numbers of ranks; PHOLD with 8 ranks over all
-remote shares, and with 8 ranks beside a process that only computes. It takes about ten minutes. With
-one of --models, --kernels, --ranks, --remotes, --intervals or --hog it is all combinations of what is
-given, and --all is all that there are. --orrery compares Orrery's own engines with more workers and ranks than
-cores instead. --mpi compares ranks over MPI, with the shim of 'orrery llf run' and without ('--mpi --help').
+The default set is all models and kernels over all numbers of ranks, and PHOLD with 8 ranks over all
+remote shares and beside a process that only computes. It takes about ten minutes. With one of
+--models, --kernels, --ranks, --remotes, --intervals or --hog the set is all combinations of the given
+values; --all is all combinations. --orrery compares Orrery's own engines with more workers and ranks
+than cores instead. --mpi compares ranks over MPI, with the shim of 'orrery llf run' and without
+('--mpi --help').
 
-Spinning runs are shorter, and a run that takes too long is given up (marked * in the table): what is
-compared is committed events a second, of these so far. The runs of what is compared alternate; ratios
-are taken within a round. All ways, kernels and numbers of ranks commit what a sequential run commits,
-which is checked. A table, a JSON and pictures are left; nothing fails on a time.
+Spinning runs are shorter, and a run that takes too long is stopped (marked * in the table): the
+compared figure is committed events a second. Compared runs alternate; ratios are taken within a
+round. The command checks that all ways, kernels and numbers of ranks commit the same events as a
+sequential run. It writes a table, a JSON file and pictures; no time makes it fail.
 """
 
 import json
@@ -42,7 +43,7 @@ PROGRAM = "oversubscribed_ranks"
 
 
 class Case:
-    """What is compared by all ways."""
+    """A workload that all ways run."""
 
     def __init__(self, model, kernel, ranks, remote=REMOTE, hogs=0, interval=WHOLE):
         self.model, self.kernel, self.ranks, self.remote, self.hogs = model, kernel, ranks, remote, hogs
@@ -59,7 +60,8 @@ class Case:
 
 
 def crossed(models, kernels, ranks, remotes, hogs, intervals=(WHOLE,)):
-    """All combinations; only PHOLD has a remote share to set, and only conservative ranks promise."""
+    """All combinations; only PHOLD has a remote share, and only conservative ranks have a
+    lookahead."""
     return [Case(model, kernel, count, remote, beside, interval)
             for model in models for kernel in kernels
             for remote in (remotes if model == "phold" else [REMOTE])
@@ -164,7 +166,7 @@ def without(row, *names):
 
 
 def kept(options, measured):
-    """Of an earlier record what has not been measured now."""
+    """The parts of an earlier record that were not measured again."""
     path = options.out / "oversubscribed.json"
     if not options.add or not path.exists():
         return []

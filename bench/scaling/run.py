@@ -1,31 +1,32 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""How runs scale: engines over workers and ranks, measured here, and what a thousand cores would give.
+"""Scaling of runs: engines over workers and ranks, measured here, and a forecast for a thousand cores.
 
 strong    models of one size on more and more cores: the sequential engine, and Time Warp and the
           conservative engine on the workers of one rank, on ranks of one worker and on ranks of two.
 weak      the same with a model that grows with the cores.
-costs     what the conservative engine pays for an event in company, for one that goes to another
-          worker or rank, and for a window between two of which its workers wait for each other, from
-          runs of PHOLD that differ in how many of each they have.
-forecast  what these costs say of more cores than there are here, and where it ends.
+costs     the costs of the conservative engine for an event if several workers run, for an event that
+          goes to another worker or rank, and for a window, from runs of PHOLD with different numbers
+          of each.
+forecast  the rate on more cores that follows from these costs, and its limit.
 
 The forecast is T(p) = E (c_model + c_event) / p + M(p) c_message / p + W (c_window + (n(p) - 1)
-c_other), with E events that take one worker c_model each and in company c_event more (memory that
-cores share), M(p) that cross between p executors, W windows (horizon over lookahead), n(p) others
-whom one executor waits for. The costs are fitted to runs on two executors and on as many as there
-are cores; where these are two c_other cannot be told apart and is taken to be c_window, which is
-too much. M(p) grows as the model is: where everybody sends to everybody the share that crosses is
-1 - 1/p of those sent to others; in the plane it is the length of the cuts, 2 (sqrt(p) - 1) sides of
-the square (and never more than what is sent to others). n(p) is p - 1 for everybody to everybody,
-at most 8 in the plane. It holds where cores are as fast as one here and a network as fast as sockets
-of one machine; it knows no imbalance and no shared memory bandwidth beyond that of the cores here.
-It was made before the conservative engine executed windows. Now all executors meet after a window,
-also in the plane, and the engine counts events between parts of the LPs, of which there are more
-than executors: n(p) is too small in the plane, and M(p) too large. It is printed beside runs on two executors and on as many as there are cores.
+c_other). E is the number of events. c_model is the cost of an event for one worker, c_event the
+additional cost with several workers (memory that cores share). M(p) is the number of events between p
+executors, W the number of windows (horizon over lookahead), n(p) the number of executors for which
+one executor waits. The costs are fitted to runs on two executors and on as many as there are cores.
+On two cores c_other cannot be separated and is taken to be c_window, which is too much. If all LPs
+send to all, 1 - 1/p of the events to others are between executors, and n(p) is p - 1. In the plane
+M(p) follows from the length of the cuts, 2 (sqrt(p) - 1) sides of the square (and is at most the
+number of events to others), and n(p) is at most 8. The forecast assumes cores as fast as one here, a
+network as fast as sockets of one machine, no imbalance, and no other limit of shared memory bandwidth
+than on the cores here. It assumes that an executor waits only for the executors that send to it. But
+in the engine all executors meet after a window, and events between parts of the LPs count as messages:
+so n(p) is too small in the plane, and M(p) is too large. The forecast is printed beside runs on two
+executors and on as many as there are cores.
 
-The runs of what is compared alternate; ratios are taken within a round. Tables, a JSON and a picture
-are left.
+Compared runs alternate; ratios are taken within a round. The command writes tables, a JSON file and a
+picture.
 """
 
 import itertools
@@ -49,7 +50,7 @@ def cores():
 
 
 class Model:
-    """What is run, and how it is made `factor` times as large."""
+    """A model and its parameters, also `factor` times as large."""
 
     def __init__(self, name, model, sets, least, plane, grow, lookahead):
         self.name, self.model, self.sets, self.least = name, model, sets, least
@@ -101,8 +102,8 @@ def executors(options):
 # --- strong and weak ------------------------------------------------------------------------------
 
 def scale(options, kind, record):
-    """Of each model each way; the ratio is that to the sequential engine, in weak runs that to its
-    rate on a model of that size: 1 is what one core does."""
+    """Runs each model in each way. The ratio is to the sequential engine; in weak runs to its rate
+    on a model of that size, so 1 is the rate of one core."""
     ways = executors(options)
     parallel = [name for name in ways if name != "sequential"]
     found = []
@@ -136,8 +137,8 @@ def scale(options, kind, record):
 
 def least_squares(rows, known, totals):
     """Coefficients that are not negative, for totals = known + rows x, and the mean relative error:
-    of the subsets of columns the one that fits best without any below zero. There are few columns, so
-    all subsets are tried, but for columns that are zero."""
+    tries all subsets of columns (there are few) without columns of zeros, and takes the subset that
+    fits best without a negative coefficient."""
     import numpy
 
     a, k, t = numpy.array(rows), numpy.array(known), numpy.array(totals)
@@ -185,8 +186,8 @@ def conservative(options, model, words, ways, label):
 
 
 def calibrate(options, record):
-    """Costs by kind of executors: seconds of an event, of a message, of a window, of a window for
-    each other one beyond the first."""
+    """Costs by kind of executors, in seconds: of an event, of a message, of a window, and of a
+    window for each other executor beyond the first."""
     points = {"workers": [], "ranks": []}
     ways = list(itertools.product(points, executors_here(options)))
     for remote, lookahead in itertools.product((0.05, 0.25, 0.9), (1.0, 0.1, 0.02)):
@@ -233,7 +234,7 @@ def show_ns(seconds):
 # --- forecast -------------------------------------------------------------------------------------
 
 class Facts:
-    """Of a model on this machine: what does not depend on the number of executors."""
+    """Figures of a model on this machine that do not depend on the number of executors."""
 
     def __init__(self, options, model, costs):
         self.model, self.costs = model, costs
@@ -249,7 +250,7 @@ class Facts:
         self.crossing = {name: series[name, 2].median("messages") / self.events for name in costs}
 
     def share(self, name, p):
-        """Of the events, those that cross between p executors."""
+        """The share of the events that go between p executors."""
         two = self.crossing[name]
         if self.model.plane:
             return min(1.0, two * 2 * (math.sqrt(p) - 1))
@@ -259,7 +260,7 @@ class Facts:
         return min(p - 1, MOST_NEIGHBOURS) if self.model.plane else p - 1
 
     def seconds(self, name, p, size=1):
-        """`size`: times as large. With all parts apart: (events, messages, windows)."""
+        """`size`: times as large. With all parts of the sum: (events, messages, windows)."""
         if p == 1:
             return self.alone * size, 0.0, 0.0
         cost = self.costs[name]
@@ -270,8 +271,8 @@ class Facts:
 
 
 def where_it_ends(facts, name, weak):
-    """The most executors that do at least half of what they would without each other, and what takes
-    the rest at twice as many."""
+    """The largest number of executors with at least half of their ideal rate, and the largest cost
+    at twice this number."""
     last = 1
     for p in FORECAST[1:]:
         parts = facts.seconds(name, p, p if weak else 1)

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What it is worth to interrupt handlers: Time Warp with --preempt auto, tick and both against off.
+"""The gain from interrupting handlers: Time Warp with --preempt auto, tick and both against off.
 
-The mobile network of Pellegrini and Quaglia's paper (1024 cells of 1000 channels, mobiles that stay
-5 minutes in a cell and call for 2, 25 to 75 % of the channels busy, fading and power of all busy
-channels of a cell drawn anew each --fading), beside the sequential engine; two mixed
-loads, events of 5 ms among such of 20 us, where one worker has all the long ones: clients that wait
-for servers beside jobs (dialogue.cpp), and PHOLD, in which nobody waits for anybody; what it costs
-where there is nothing to interrupt; and how long an event waits that comes in the middle of a long
-one.
+network   the mobile network of Pellegrini and Quaglia's paper (1024 cells of 1000 channels, mobiles
+          that stay 5 minutes in a cell and call for 2, 25 to 75 % of the channels busy, fading and
+          power of all busy channels of a cell drawn anew each --fading), also on the sequential
+          engine;
+mixed     two mixed loads, events of 5 ms among events of 20 us, with all long events on one worker:
+          clients that wait for servers beside jobs (dialogue.cpp), and PHOLD, without clients that
+          wait;
+cost      the cost in runs without long handlers;
+response  how long an event waits that arrives during a long event.
 
-The runs of what is compared alternate; ratios are taken within a round. Tables, a JSON and a
-picture are left. Bars are printed with what was measured, met or not; nothing fails on a time.
+Compared runs alternate; ratios are taken within a round. The command writes tables, a JSON file and a
+picture. It prints goals beside the measured figures, met or not; no time makes the command fail.
 """
 
 import json
@@ -35,8 +37,8 @@ class Report:
                            ("to off", 20, show_ratio), ("interrupted", 11, ".0f"))
 
     def compare(self, name, model, sets, least, modes, more=(), seeds=(1,), others=()):
-        """Rates and efficiencies of each mode to those of off; returns them by mode. `others`: names
-        and arguments of other ways to run the model."""
+        """Rates and efficiencies of each mode relative to off; returns them by mode. `others`:
+        names and arguments of other ways to run the model."""
         options = self.options
         engine = ["--engine", "timewarp", "--workers", options.workers, *more]
         until = length(options, model, [*sets], least, [*engine, "--preempt", OFF])
@@ -60,14 +62,14 @@ class Report:
 
 
 def cost(report):
-    """Where there is nothing to interrupt."""
+    """Runs without long handlers."""
     for model, least in (("phold", 100), ("pcs", 100)):
         [(rate, _)] = report.compare(f"{model}, as it is", model, [], least, ["auto"])["auto"]
         report.bars.ratio(f"{model}, as it is: auto / off", rate, 0.99)
 
 
 def mixed(report):
-    """Events of 5 ms among such of 20 us."""
+    """Events of 5 ms among events of 20 us."""
     dialogue = str(report.options.build / "bin/time_sharing_dialogue.so")
     unlimited = ["--window", "1000000s"]
     [(rate, _)] = report.compare("clients, servers and jobs", dialogue, [], 1,
@@ -100,7 +102,7 @@ def network(report):
 
 
 def response(report):
-    """Of an event that comes in the middle of one of 5 ms."""
+    """Response times of an event that arrives during an event of 5 ms."""
     options = report.options
     program = options.build / "bin/time_sharing_response"
     table = Table(("microseconds", 34, ""), ("signal", 7, ".1f"), ("p99", 7, ".1f"),

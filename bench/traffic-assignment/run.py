@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Link flows of the traffic model against published equilibria.
 
-For Sioux Falls, Anaheim and Chicago Sketch of the collection "Transportation Networks for Research"
-(github.com/bstabler/TransportationNetworks): first the static assignment of the model, a computation
-without a simulation, against the best known flows (*_flow.tntp); then what a simulation of the same
-hour let pass on each link, by the drivers' routes. A simulated hour is not a static one: queues hold
-back what exceeds a capacity, and vehicles that depart late in the hour pass after it, so its volumes
-are those of all vehicles until the last queue has cleared.
+The networks are Sioux Falls, Anaheim and Chicago Sketch of the collection "Transportation Networks
+for Research" (github.com/bstabler/TransportationNetworks). First the static assignment of the model,
+a computation without a simulation, is compared with the best known flows (*_flow.tntp). Then the
+volumes of a simulation of the same hour are compared, by the drivers' routes. A simulated hour is not
+a static hour: queues hold back traffic that exceeds a capacity, and vehicles that depart late in the
+hour pass after it. So the volumes are those of all vehicles until the last queue has cleared.
 
   ./dev bench traffic-assignment --data DIR    DIR holds SiouxFalls_net.tntp and so on
 
-Needs the collection's files, which are not part of Orrery; a network that is not there is skipped.
-Leaves traffic-assignment.json and a picture of simulated against published flows.
+Needs the collection's files, which are not part of Orrery; missing networks are skipped. Writes
+traffic-assignment.json and a picture of simulated against published flows.
 """
 
 import csv
@@ -62,7 +62,7 @@ def agreement(found, published):
 
 
 def assign(options, name):
-    """The static assignment: its flows and what its first line says."""
+    """The static assignment: its flows and the figures of its first line."""
     words = [options.build / "bin/traffic_assignment", options.data / f"{name}_net.tntp",
              options.data / f"{name}_trips.tntp", options.gap, 1000, *NETWORKS[name]]
     seconds = []

@@ -16,6 +16,7 @@
 #include "orrery/capture.h"
 #include "orrery/error.h"
 #include "orrery/event.h"
+#include "orrery/live_picture.h"
 #include "orrery/logical_process.h"
 #include "orrery/parameter.h"
 #include "orrery/random_stream.h"
@@ -124,6 +125,12 @@ class Model {
   virtual double tick_seconds() const { return 1e-9; }
   /// Adds derived results at the end of a run. `end`: the time at which the run ended.
   virtual void report(Report&, Time end) const { static_cast<void>(end); }
+  /// A picture for the page of --live, which is called for about once a second while somebody looks.
+  /// `lps` has the states of the LPs before `now`, between two events.
+  virtual LivePicture live_picture(const LpsNow& lps, Time now) const {
+    static_cast<void>(lps), static_cast<void>(now);
+    return {};
+  }
 
   const std::vector<ParameterBase*>& parameters() const { return parameters_; }
   const std::vector<const Metric*>& metrics() const { return metrics_; }
@@ -184,7 +191,7 @@ std::string find_model_data(std::string_view name);
 namespace detail {
 
 /// Incremented with every change of the public headers that breaks compiled models.
-inline constexpr int kAbiVersion = 10;
+inline constexpr int kAbiVersion = 11;
 
 using ModelFactory = std::unique_ptr<Model> (*)();
 void register_model(const char* name, const char* summary, ModelFactory factory, int abi_version);

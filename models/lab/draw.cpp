@@ -165,6 +165,10 @@ std::string node_of(const Topology& topology, NodeId id, const Place& at) {
 
 }  // namespace
 
+std::vector<Place> places_in_picture(const Topology& topology) {
+  return placed(topology, lines_of(topology));
+}
+
 std::string draw(const Topology& topology) {
   const std::vector<Line> lines = lines_of(topology);
   const Places places = placed(topology, lines);

@@ -6,12 +6,16 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "radio.h"
 #include "topology.h"
 
 namespace orrery::lab {
 
 /// The same topology gives the same text.
 std::string draw(const Topology& topology);
+/// Where the nodes are in that picture, by node, in pixels.
+std::vector<Place> places_in_picture(const Topology& topology);
 
 }  // namespace orrery::lab

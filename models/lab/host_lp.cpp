@@ -184,9 +184,7 @@ void HostLp::ended_wrongly(const GuestError& error) {
   ended(End::disorder, last_ns(), error.what());
 }
 
-/// The last lines of its console. After a kernel panic, the lines end with the reason, without the
-/// calls that led there.
-std::string HostLp::console_end() const {
+std::vector<std::string> HostLp::console_lines(std::size_t most) const {
   constexpr std::streamoff kMostBytes = 65'536;  // a host may write any amount
   std::ifstream file(console_, std::ios::ate);
   file.seekg(std::max<std::streamoff>(file.tellg() - kMostBytes, 0));
@@ -195,10 +193,14 @@ std::string HostLp::console_end() const {
     lines.push_back(printable(line));
     if (line.starts_with("Kernel panic")) break;
   }
-  constexpr std::size_t kShown = 5;
+  lines.erase(lines.begin(),
+              lines.end() - static_cast<std::ptrdiff_t>(std::min(most, lines.size())));
+  return lines;
+}
+
+std::string HostLp::console_end() const {
   std::string text;
-  for (std::size_t i = lines.size() - std::min(kShown, lines.size()); i < lines.size(); ++i)
-    text += "\n  " + lines[i];
+  for (const std::string& line : console_lines(5)) text += "\n  " + line;
   return text.empty() ? "; its console shows nothing" : "; its console ends with" + text;
 }
 

@@ -31,6 +31,10 @@ class HostLp final : public LogicalProcess<HostLp, Wake, Arrival>, private Netwo
   void handle(Context& context, const Wake&);
   void handle(Context& context, const Arrival& arrival, std::span<const std::byte> frame);
   void finish(FinalContext& context) override;
+  const std::vector<Outgoing>& ports() const { return ports_; }
+  /// The last lines of its console, safe to print; at most `most`. After a kernel panic, the lines end
+  /// with the reason, without the calls that led there.
+  std::vector<std::string> console_lines(std::size_t most) const;
 
  private:
   enum class End : std::uint8_t { off, crash, disorder };

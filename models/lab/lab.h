@@ -155,6 +155,7 @@ class Lab final : public Model {
   void communication(CommunicationGraph& graph) const override;
   Time default_horizon() const override { return Time::zero() + Duration::seconds(60); }
   void report(Report& report, Time end) const override;
+  LivePicture live_picture(const LpsNow& lps, Time now) const override;
 
   const Topology& topology() const { return topology_; }
   const Host& host(LpId id) const { return topology_.hosts[id]; }
@@ -217,6 +218,8 @@ class Lab final : public Model {
   std::optional<Again> again_;
   std::unique_ptr<RunLog> log_;
   std::unique_ptr<Spread> spread_;
+  mutable std::vector<Place>
+      places_;  ///< in the live picture, which one thread makes; empty: not known
   File taken_;  ///< the folder of hosts, locked
 };
 

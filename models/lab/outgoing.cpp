@@ -31,6 +31,14 @@ std::int64_t Outgoing::jitter(const Phase& phase) {
 }
 
 Outgoing::Passage Outgoing::send(std::int64_t time, std::size_t bytes) {
+  const Passage passage = decide(time, bytes);
+  ++counts_.frames;
+  if (!passage.arrives()) ++counts_.not_arrived;
+  if (passage.arrives() || passage.fate == Fate::lost) counts_.bytes_on_the_wire += bytes;
+  return passage;
+}
+
+Outgoing::Passage Outgoing::decide(std::int64_t time, std::size_t bytes) {
   const Phase& phase = wire_->at(time);
   Passage passage;
   passage.free_ns = time;

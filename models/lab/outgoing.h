@@ -29,16 +29,24 @@ class Outgoing {
     bool arrives() const { return fate <= Fate::corrupted; }
   };
 
+  /// What was sent so far.
+  struct Counts {
+    std::uint64_t frames = 0, not_arrived = 0, bytes_on_the_wire = 0;
+  };
+
   const Wire& wire() const { return *wire_; }
+  const Counts& counts() const { return counts_; }
 
   /// Sends a frame at `time`, no earlier than the frame before.
   Passage send(std::int64_t time, std::size_t bytes);
 
  private:
+  Passage decide(std::int64_t time, std::size_t bytes);
   std::int64_t jitter(const Phase& phase);
 
   const Wire* wire_;
   Random random_;
+  Counts counts_;
   std::int64_t busy_until_ns_ = 0;      ///< when the last bit of all frames sent has left
   std::int64_t last_arrival_ns_ = 0;    ///< no frame overtakes another, unless the wire reorders
   std::deque<std::int64_t> begins_ns_;  ///< of queued frames: when they begin to leave

@@ -21,6 +21,7 @@ class SwitchLp final : public LogicalProcess<SwitchLp, Arrival> {
         latency_ns_(lab.topology().switch_of(id).latency_ns),
         ports_(lab.outgoing_of(id)) {}
   void handle(Context& context, const Arrival& arrival, std::span<const std::byte> frame);
+  const std::vector<Outgoing>& ports() const { return ports_; }
 
  private:
   const Lab& lab_;

@@ -374,12 +374,12 @@ constexpr Entry kAdviseFiles[] = {
 
 constexpr CommandText kAdviseText = {
     .name = "advise",
-    .summary = "Say how and on which machine to run a model, from short runs of it",
+    .summary = "Recommend how and on which machine to run a model, from short runs",
     .operands = "MODEL [OPTIONS]",
     .prose =
-        R"(The run goes on for a while, up to a warmed-up state, and from there engines, workers and ranks are
-measured in turn. What an event costs and how many there will be give the time of the whole run, with an
-interval, and with a table of machines its price. Ctrl-C ends it with what is known by then.)",
+        R"(The command runs the model up to a warmed-up state, and from there measures engines, workers and ranks
+in turn. The cost of an event and the number of events give the time of the whole run, with an interval,
+and with a table of machines its price. Ctrl-C ends the command with the results so far.)",
     .examples =
         R"(orrery advise phold --until 1h
 orrery advise traffic --set network=grid grid=100 --until 10h --budget 2min --out results/advice

@@ -4,14 +4,14 @@
 // commands and types of options are words of one small language.
 //
 //   MODEL       a model's name or a shared object   ENGINE     an engine's name
-//   FILE, DIR   as they say                         X.toml     a file of that kind
+//   FILE, DIR   a file, a folder                    X.toml     a file of that kind
 //   COMMAND     a subcommand                        PARAMETER  of the model on the line
-//   METRIC, METRIC=TIME, CONDITION                  its metrics, with the text behind them
-//   NAME=VALUE, NAME=VALUES                         its parameters with their values
+//   METRIC, METRIC=TIME, CONDITION                  the model's metrics, with the text behind them
+//   NAME=VALUE, NAME=VALUES                         the model's parameters with their values
 //   a|B         either: in lower case the word itself; else one of these kinds
 //   A,...       a list                              A...       several words
 //
-// Any other name stands for a value whose choices only the option knows.
+// For any other name the choices come from the option.
 #pragma once
 
 #include <string>

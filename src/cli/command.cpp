@@ -17,21 +17,20 @@ constexpr Entry kExitCodes[] = {
 };
 
 constexpr Entry kEnvironment[] = {
-    {"ORRERY_DATA",
-     "A folder where input files of models are looked for before those that are installed."},
+    {"ORRERY_DATA", "A folder with input files of models, searched before the installed files."},
     {"ORRERY_PARENT", "Number of a process; the command ends when that process ends."},
     {"NO_COLOR", "If this is set and not empty, the output has no colours."},
-    {"LC_ALL, LC_CTYPE, LANG", "Whether the terminal shows UTF-8."},
+    {"LC_ALL, LC_CTYPE, LANG", "These decide whether the output has UTF-8 characters."},
     {"OMPI_COMM_WORLD_SIZE, PMIX_RANK, PMI_RANK, PMI_SIZE",
-     "Set by launchers of MPI: the process is a rank of a run over several."},
+     "Set by launchers of MPI: the process is a rank of a run over several ranks."},
 };
 
 constexpr Entry kOwnFiles[] = {
     {"PREFIX/share/orrery/models",
-     "Input files and scenarios of the models that ship; the command lies in PREFIX/bin."},
+     "Input files and scenarios of the shipped models; the command lies in PREFIX/bin."},
     {"PREFIX/lib/orrery",
      "Plugins for Open MPI and MPICH, the shims of 'orrery llf run', and the server of --live, "
-     "where it was built with them."},
+     "if the command was built with them."},
 };
 
 constexpr CommandText kOwnText = {
@@ -39,18 +38,18 @@ constexpr CommandText kOwnText = {
     .summary = "Orrery runs discrete-event models on several engines, with equal results.",
     .operands = "COMMAND [OPTIONS]",
     .prose =
-        R"(A model is logical processes and events between them, in C++; some come with the command, others lie
-in shared objects of yours. Engines run it on one thread or many, and each run ends with a fingerprint
-of all that it committed, which is the same on all engines.)",
+        R"(A model is a C++ class: logical processes that send events to each other. Some models are part of the
+command, others lie in your shared objects. Engines run a model on one thread or many. Each run ends
+with a fingerprint of all committed events, which is the same on all engines.)",
     .examples =
-        R"(orrery list                                   what there is
-orrery describe phold                         what can be set
+        R"(orrery list                                   models and engines
+orrery describe phold                         parameters of a model
 orrery run phold --until 20s --set lps=1000   one run, results on the terminal
 orrery run traffic --out results/sioux        one run, results in a folder
 orrery resume results/sioux                   an interrupted run, from its last snapshot
 orrery compare phold --workers 1,2            engines side by side
 orrery sweep pcs --set channels=10..50:10     a study: points, replications, intervals
-orrery advise phold --until 1h                how to run it, and what it will take
+orrery advise phold --until 1h                how to run a model, and how long the run takes
 orrery report results/sioux                   a page of a run, for the browser)",
     .files = kOwnFiles};
 

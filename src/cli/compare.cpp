@@ -374,8 +374,8 @@ constexpr CommandText kCompareText = {
     .summary = "Run a model on several engines and compare",
     .operands = "MODEL [OPTIONS]",
     .prose =
-        R"(Every combination runs in a process of its own, in turn, as often as --repeats says; the table shows
-medians, and the spread as (highest - lowest) / median. Speed-up is against the sequential engine.)",
+        R"(The runs of all combinations alternate, --repeats times, each in a process of its own. The table shows
+medians, and the spread as (highest - lowest) / median. Speed-ups are relative to the sequential engine.)",
     .examples = R"(orrery compare phold --workers 1,2
 orrery compare traffic --engines sequential,timewarp --workers 1,2,4 --repeats 5 --out results/cmp)",
     .files = kCompareFiles};

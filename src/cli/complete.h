@@ -3,7 +3,7 @@
 // Completion of command lines. The shells' scripts contain no names of commands or options: at each
 // press of the key they call "orrery complete -- WORD...", which answers from the declared options,
 // the parts of this build and the model on the line. A script with lists in it would describe an
-// older version of the command, and would not know the user's models.
+// older version of the command, without the user's models.
 #pragma once
 
 #include <string>

@@ -105,9 +105,9 @@ constexpr CommandText kCompletionText = {
     .summary = "Print a script with which a shell completes command lines",
     .operands = "bash|zsh",
     .prose =
-        R"(Commands, options and their values, engines, models, the parameters of the model on the line (whose
-file is loaded for that) and files can be completed. The shell asks the command each time, so it knows
-what that knows. Packages bring this along; it is for a command that lies elsewhere.)",
+        R"(Completes commands, options and their values, engines, models, the parameters of the model on the line
+(whose file is loaded for this purpose) and files. At each completion the shell calls this command.
+Packages install the script; use this subcommand for a command in another folder.)",
     .examples = R"x(source <(orrery completion bash)
 orrery completion zsh > ~/.zsh/functions/_orrery    a folder of $fpath, before compinit)x"};
 

@@ -168,8 +168,8 @@ constexpr CommandText kDescribeText = {
     .summary = "Show a model's parameters, metrics, tables and lookahead, or an engine's options",
     .operands = "MODEL|ENGINE [OPTIONS]",
     .prose =
-        R"(Without --measure nothing is run. With it the model is, to see what it promises of its delays and what
-they are.)",
+        R"(With --measure the command runs the model, and compares the promised delays with the delays of its
+sends. Without --measure the command runs no model.)",
     .examples = R"(orrery describe traffic
 orrery describe ./mm1.so
 orrery describe timewarp

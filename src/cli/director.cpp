@@ -365,13 +365,13 @@ constexpr CommandText kDirectorText = {
     .summary = "Direct processes or virtual machines by least virtual time, or watch them",
     .operands = "[OPTIONS]",
     .prose =
-        R"(For simulators that cannot be changed, and virtual machines (QEMU with debug-threads=on): of more
-threads than cores, those run that have consumed least, by a tick of a millisecond, as real-time
-threads. It needs the right to set real-time priorities (root, or CAP_SYS_NICE). However it ends, all
-threads have their old scheduling back.)",
+        R"(For simulators that cannot be changed, and virtual machines (QEMU with debug-threads=on) with more
+threads than cores. At each tick of a millisecond the director lets the threads run that have consumed
+the least time, as real-time threads. The command needs the right to set real-time priorities (root,
+or CAP_SYS_NICE). When the command ends in any way, all threads get their old scheduling back.)",
     .examples = R"(orrery director --pid 4711 --pid 4712
 orrery director --cgroup machines --csv times.csv
-orrery director --cgroup machines --watch --duration 10s    what the system does by itself
+orrery director --cgroup machines --watch --duration 10s    the system's own scheduling
 orrery director --pid 4711 --threads 'worker*' --tick 2ms --ceiling 50%)",
     .files = kDirectorFiles};
 

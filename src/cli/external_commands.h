@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // "orrery NAME ..." executes "orrery-NAME ..." if that program lies in the same folder. So this
-// command need not know the commands that belong to a single model.
+// command does not depend on the commands that belong to a single model.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What --help prints. The help of a command with many options is one screen: the options that users
-// need first, two examples, and the subjects to ask for ("orrery run --help checkpoints"). A
+// The text of --help. The help of a command with many options is one screen: the options that users
+// need first, two examples, and the names of subjects ("orrery run --help checkpoints"). A
 // subject is a group of options. The manual has all options in one text.
 #pragma once
 

@@ -26,7 +26,7 @@ constexpr CommandText kListText = {
     .summary = "Show the models and the engines",
     .operands = "[OPTIONS]",
     .prose =
-        R"(What the command brings along; a model in a file of your own is known by its path.)",
+        R"(Shows the models and engines of this command. Use the path of your own model instead of a name.)",
     .examples = "orrery list\norrery list --json"};
 
 class ListCommand final : public Command {

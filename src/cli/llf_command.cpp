@@ -247,11 +247,11 @@ constexpr CommandText kLlfText = {
     .summary = "Run a program over MPI with more ranks than cores; show groups of liborrery-llf",
     .operands = "run|status|clean [WORDS...] [OPTIONS]",
     .prose =
-        R"(Ranks that wait by looking again and again take the cores from those that they wait for. 'run' puts a
-library between the ranks of a command and MPI, without a change to the program: a rank that waits
-sleeps, and no more run than there are cores. The exit code is the command's. 'status' and 'clean' are
-for all simulators that use liborrery-llf: who is in a group and does what; and removing groups in
-which nobody lives any more.)",
+        R"(Ranks that wait by polling take the cores from other ranks. 'run' puts a library between the ranks of a
+command and MPI, without a change to the program: a rank that waits sleeps, and no more ranks run than
+there are cores. The exit code is that of the command. 'status' and 'clean' serve all simulators that
+use liborrery-llf: 'status' shows the federates of a group and their states, 'clean' removes the groups
+of dead runs.)",
     .examples = R"(orrery llf run -- mpirun -n 8 ./simulator --its --options
 orrery llf run --group mine --tokens 2 -- mpirun -n 8 --oversubscribe ./simulator
 orrery llf status           the groups
@@ -269,10 +269,9 @@ class LlfCommand final : public Command {
   void declare(OptionTable& options) override {
     options.operands("WORDS", request_.words,
                      "'run --' and a command, or 'status' or 'clean' and a group");
-    options.value("--group", request_.group, "NAME",
-                  "run: name of the group that its ranks are (one of its own)");
+    options.value("--group", request_.group, "NAME", "run: name of the ranks' group (a new group)");
     options.value("--tokens", request_.tokens, "N",
-                  "run: how many ranks run at a time (as many as there are cores)");
+                  "run: number of ranks that run at a time (as many as there are cores)");
   }
 
   int run(OptionTable&, const Invocation& call) override {

@@ -181,8 +181,8 @@ constexpr CommandText kManualText = {
     .summary = "Print the manual page of a command, or write all of them into a folder",
     .operands = "[COMMAND] [OPTIONS]",
     .prose =
-        R"(A page is made from what the command declares, in the language of man(7). Without a name it is that of
-orrery itself.)",
+        R"(A page is made from the declared texts and options of a command, in the language of man(7). Without a
+name the command prints the page of orrery itself.)",
     .examples = R"(orrery manual run | man -l -
 orrery manual --into ~/.local/share/man/man1)"};
 

@@ -90,11 +90,11 @@ constexpr Entry kPageFiles[] = {
 
 constexpr CommandText kReportText = {
     .name = "report",
-    .summary = "Make a page of a run, of several side by side, or of a study",
+    .summary = "Make a page of a run, of several runs side by side, or of a study",
     .operands = "DIR... [OPTIONS]",
     .prose =
-        R"(One HTML file without any other: what was run, its results, metrics, tables and pictures, how the
-engine behaved over time, and what limited the run. Several runs are compared with the first.)",
+        R"(The page is one HTML file. It shows the command, results, metrics, tables and pictures of a run, the
+progress of the engine over time, and what limited the run. Several runs are compared with the first.)",
     .examples = R"(orrery report results/sioux
 orrery report results/sioux --out sioux.html
 orrery report results/csma results/aloha --out access.html

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The process that starts the ranks of --ranks on this machine and waits for them. With --survive it
-// starts them again when one has died, from the last snapshot, with fresh memory between them. So a
-// death costs the work since that snapshot. The same death twice without a new snapshot between ends
-// the run: it would come again.
+// The process that starts the ranks of --ranks on this machine and waits for them. If a rank dies
+// and --survive is given, this process starts all ranks again from the last snapshot, with new
+// shared memory. So a death costs the work since that snapshot. If the same rank dies twice of the
+// same signal without a new snapshot in between, the run ends.
 #pragma once
 
 #include <optional>
@@ -13,15 +13,15 @@
 
 namespace orrery::cli {
 
-/// What earlier deaths of ranks have cost a run.
+/// The cost of earlier deaths of ranks in a run.
 struct Survived {
   unsigned deaths = 0;
   double lost_seconds = 0;     ///< of work that was done again
-  bool from_snapshot = false;  ///< the run goes on from the last snapshot of its folder
+  bool from_snapshot = false;  ///< the run resumes the last snapshot of its folder
 
   /// For the report.
   std::string text() const;
-  /// Of this rank: what the process that has started it says. The variable is removed.
+  /// Reads the environment variable that the parent process has set, and removes the variable.
   static Survived take();
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A run over ranks, from the view of the command: which process starts the others, which facts must
-// be equal on all ranks, and which rank prints. Rank 0 prints, writes and refuses. The other ranks
-// exit quietly with 0 if all ranks have agreed on the end, so that a launcher can distinguish an
-// accident from an end.
+// be equal on all ranks, and which rank prints. Only rank 0 prints messages and writes results. The
+// other ranks exit quietly with 0 if all ranks have agreed on the end, so that a launcher can
+// distinguish a failure from an orderly end.
 #pragma once
 
 #include <functional>

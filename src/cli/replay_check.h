@@ -18,8 +18,8 @@ namespace orrery::cli {
 class ReplayCheck final : public RunFeature {
  public:
   bool is_on() const { return !path_.empty(); }
-  /// Whether a repetition leaves the option of the report away, on the command line or in a config
-  /// file: it says what a run writes and shows.
+  /// Whether a repetition ignores this option of the report, on the command line or in a config
+  /// file: true for options about the output of a run.
   bool ignores(const std::string& flag) const;
   /// The words to parse instead of `given`, those behind `orrery run`: with --again those of the
   /// report, where the other options in `given` replace those of the report. Throws UsageError if

@@ -321,8 +321,8 @@ constexpr CommandText kRunText = {
     .summary = "Run a model",
     .operands = "MODEL [OPTIONS]",
     .prose =
-        R"(The results are shown, and with --out left in a folder. Ctrl-C ends the run at its next commit point
-and reports what was committed; a second one ends it at once.)",
+        R"(Prints the results, and with --out writes them to a folder. Ctrl-C ends the run at its next commit
+point and reports the committed results; a second Ctrl-C ends the run at once.)",
     .examples = R"(orrery run phold --until 20s --set lps=1000 remote=0.5
 orrery run traffic --workers 4 --out results/sioux
 orrery run phold --engine sequential --seed 7
@@ -344,11 +344,11 @@ orrery run --again results/sioux --engine sequential)",
 
 constexpr CommandText kResumeText = {
     .name = "resume",
-    .summary = "Go on with a run from its last snapshot",
+    .summary = "Resume a run from its last snapshot",
     .operands = "DIR [OPTIONS]",
     .prose =
-        R"(The run goes on in its own folder, with its own parameters, seed and horizon, on any engine and any
-number of workers, and leaves the results that it would have had without the interruption.)",
+        R"(The run continues in its own folder, with its own parameters, seed and horizon, on any engine and any
+number of workers. The results are those of a run without the interruption.)",
     .examples = R"(orrery run traffic --out results/day --snapshot-every 1h
 orrery resume results/day
 orrery resume results/day --engine timewarp --workers 4
@@ -357,11 +357,11 @@ orrery snapshot info results/day)",
 
 constexpr CommandText kForkText = {
     .name = "fork",
-    .summary = "Begin a changed run at another's snapshot",
+    .summary = "Begin a changed run at a snapshot of another run",
     .operands = "DIR --out NEW [OPTIONS]",
     .prose =
-        R"(What-ifs from one warm-up: the other run's state is the beginning of this one, which may have another
-seed from here on, and other values of parameters that the model reads when it needs them.)",
+        R"(For what-if runs from one warm-up. The new run begins with the state of the other run. It may have
+another seed, and other values of the parameters that 'orrery describe MODEL' marks.)",
     .examples = R"(orrery run pcs --out results/warm --snapshot-at 1h --end-after-snapshot
 orrery fork results/warm --out results/what-if --seed 7)",
     .files = kRunFiles};

@@ -61,13 +61,13 @@ class RunFeature {
   virtual ~RunFeature() = default;
 
   virtual void declare(OptionTable&) {}
-  /// Before there is a model; may change `request`, of which the model is made.
+  /// Called before the model is made from `request`; may change `request`.
   virtual void start(RunState&, RunRequest& /*request*/) {}
   /// The model has its parameters, and is not prepared.
   virtual void model_chosen(RunState&) {}
   /// The model is prepared; given options will replace those that are set here.
   virtual void model_prepared(RunState&) {}
-  /// Options and engine are known. Refuses what cannot be, and creates nothing.
+  /// Options and engine are known. Refuses impossible options, and creates no file.
   virtual void check(RunState&) {}
   /// All features have checked. Creates files and opens ports; may still refuse options of its own.
   virtual void prepare(RunState&) {}
@@ -79,7 +79,7 @@ class RunFeature {
   virtual void begin(RunState&) {}
   /// The engine has ended, and all rows have reached their writer. The watch still obeys signals.
   virtual void rows_closed(RunState&) {}
-  /// The engine has ended, in whatever way; the watch is about to go.
+  /// The engine has ended, in any way; the watch ends next.
   virtual void leave(RunState&) {}
   /// On all ranks, if the run has a result.
   virtual void end(RunState&) {}

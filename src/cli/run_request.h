@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which model is to run with which options: what `run` has in common with the commands that start
-// runs. Options stay text until the model is known, because some need the model ("2h" in the
-// model's ticks), and because Orrery then refuses a value with a sentence that says which values
-// are allowed.
+// A model and the options of its run, for `run` and for the commands that start runs. Options stay
+// text until the model is known, because some need the model ("2h" in the model's ticks), and
+// because the error message for a refused value can then name the allowed values.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +53,7 @@ auto at_key(const RunRequest& request, const std::string& key, const std::string
   }
 }
 
-/// What becomes of results.
+/// The options about the output of results.
 struct OutputRequest {
   std::string out;
   bool force = false, quiet = false, json = false;

@@ -111,10 +111,10 @@ constexpr CommandText kSnapshotText = {
     .summary = "Show a run's snapshots, or verify them",
     .operands = "info|verify DIR",
     .prose =
-        R"(A snapshot is what 'orrery resume' and 'orrery fork' begin with; 'orrery run' takes them where one of
-its options asks for it.)",
-    .examples = R"(orrery snapshot info results/day      what is there
-orrery snapshot verify results/day    whether it is whole; exit code 2 if it is not)"};
+        R"('orrery run' takes snapshots if one of its options requests them ('orrery run --help snapshots').
+'orrery resume' and 'orrery fork' begin with a snapshot.)",
+    .examples = R"(orrery snapshot info results/day      the snapshots of a run
+orrery snapshot verify results/day    exit code 2 if a snapshot is damaged)"};
 
 class SnapshotCommand final : public Command {
  public:

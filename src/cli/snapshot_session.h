@@ -23,19 +23,19 @@ class SnapshotSession final : public RunFeature {
  public:
   explicit SnapshotSession(Beginning beginning) : beginning_(beginning) {}
 
-  /// The run has lost a rank before and goes on from the last snapshot in its folder, whatever it
-  /// began with.
+  /// For a run that has lost a rank: the run resumes the last snapshot in its folder, even if it
+  /// began without a snapshot.
   void go_on() {
     beginning_ = Beginning::snapshot;
     goes_on_ = true;
   }
-  /// For runs that are to survive: takes snapshots by the clock unless others are asked for.
+  /// For --survive: takes snapshots by the clock unless other options of snapshots are given.
   void take_some() {
     if (first_flag().empty()) wall_ = "30s";
   }
 
-  /// Call it while the process has one thread and no others know it: a process that takes or
-  /// resumes snapshots needs its memory at fixed addresses, and executes itself again for that.
+  /// Call it while the process has one thread and no connection to others: a process that takes or
+  /// resumes snapshots executes itself again, because it needs memory at fixed addresses.
   void fix_addresses() const;
   /// Whether a run that dies can be resumed.
   bool takes_snapshots() const { return resumes() || !first_flag().empty(); }
@@ -48,8 +48,8 @@ class SnapshotSession final : public RunFeature {
   void model_prepared(RunState& run) override;
   void check(RunState& run) override;
   void add_facts(RunFacts& facts) const override;
-  /// The log that takes the rows until the end of the run, since a run that goes on from a snapshot
-  /// needs those before it.
+  /// The log that keeps the rows until the end of the run, because a run that resumes a snapshot
+  /// needs the rows before the snapshot.
   RowWriter* rows(RunState& run, RowWriter* files) override;
   void begin(RunState& run) override;
   /// Hands the rows of the log to the files.

@@ -186,9 +186,9 @@ constexpr CommandText kSweepText = {
     .summary = "Run a study: many points and seeds, with tables and intervals",
     .operands = "MODEL|STUDY.toml [OPTIONS]",
     .prose =
-        R"(Every combination of values runs with every seed, each in a process of its own, as many at once as
-there are cores. Tables and intervals follow when all are over. With --out, Ctrl-C or a crash costs
-only the runs that were under way: the same command goes on.)",
+        R"(Every combination of values runs with every seed, each run in a process of its own, as many runs at
+once as there are cores. Tables and intervals are made after all runs. With --out, Ctrl-C or a crash
+costs only the unfinished runs: the same command resumes the study.)",
     .examples =
         R"(orrery sweep pcs --set cells=49 channels=10..50:10 --seeds 1..20 --out results/channels
 orrery sweep wireless --set stations=10..50:10 access=csma,aloha --compare access

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `orrery sweep` was asked for, on the command line and in a study file.
+// The options of `orrery sweep`, from the command line and from a study file.
 #pragma once
 
 #include <string>

@@ -133,11 +133,11 @@ constexpr CommandText kTraceText = {
     .summary = "Show a trace, or the first difference between two traces",
     .operands = "info|show|diff FILE... [OPTIONS]",
     .prose =
-        R"(A trace is what 'orrery run --trace FILE' leaves, for ui.perfetto.dev. 'show' draws its committed
-events as a sequence chart; 'diff' names the first one that is not the same in two runs, and exits
-with 1 if there is one.)",
+        R"('orrery run --trace FILE' writes a trace, for ui.perfetto.dev. 'show' draws the committed events as a
+sequence chart. 'diff' names the first committed event that differs between two runs, and ends with exit
+code 1 if the runs differ.)",
     .examples = R"(orrery run traffic --trace run.pftrace --trace-to 10min
-orrery trace info run.pftrace                 what it holds
+orrery trace info run.pftrace                 the contents of a trace
 orrery trace show run.pftrace --lps 0..5      a sequence chart
 orrery trace diff run.pftrace other.pftrace   the first committed event that differs)"};
 

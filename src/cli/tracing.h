@@ -23,11 +23,11 @@ class Tracing final : public RunFeature {
   /// Traces committed events, and passes the model's rows to `next`.
   RowWriter* rows(RunState& run, RowWriter* next) override;
   void begin(RunState& run) override;
-  /// Gathers what the workers of all ranks did. Adds notes about the trace.
+  /// Gathers the activities of the workers of all ranks. Adds notes about the trace.
   void end(RunState& run) override;
   /// Gives the trace its final name. Throws UsageError if it cannot be written.
   void published(RunState& run) override;
-  /// Removes what there is of the file.
+  /// Removes the incomplete file.
   void failed() override;
 
  private:

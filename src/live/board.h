@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The facts about a running run, shared between the threads that write them (the engine's main
+// The facts about a run in progress, shared between the threads that write them (the engine's main
 // thread, at halts; the Watch) and the threads of the server that read them. One lock protects all
 // facts. No event waits for the lock: it is taken when a halt examines the world and when a reader
 // asks.
@@ -37,6 +37,7 @@ struct Look {
   double reached_seconds = 0;  ///< all events before are committed
   Json metrics;                ///< as in a report
   LpMap map;
+  std::string picture;  ///< markup; empty: the model has none
 };
 
 enum class Phase { starting, running, stopping, ended };

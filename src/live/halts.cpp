@@ -62,6 +62,8 @@ void LookHalts::look(World& world) {
     look.reached_seconds = static_cast<double>(time.ticks()) * model_.tick_seconds();
     look.wall_seconds = since_begin_.elapsed();
     look.since_seconds = look.wall_seconds - std::exchange(last_look_, look.wall_seconds);
+    const auto lp = [&world](LpId id) { return world.is_here(id) ? world.lp(id).object : nullptr; };
+    look.picture = picture_.of(model_.live_picture(lp, time), look.reached_seconds);
   }
   const double seconds = cost.lap() + hand_over_seconds_;
   cost_seconds_ += seconds;

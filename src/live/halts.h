@@ -10,6 +10,7 @@
 
 #include "live/board.h"
 #include "live/lp_map.h"
+#include "live/picture.h"
 #include "run/clock.h"
 #include "run/world/halts.h"
 
@@ -40,6 +41,7 @@ class LookHalts final : public ChainedHalts {
   RunControl& control_;
   Board* const board_;
   LpMapper mapper_;
+  PictureMarkup picture_;
   Stopwatch since_begin_;
   double hand_over_seconds_ = 0;  ///< of the current halt
   double last_look_ = 0;          ///< seconds from the begin to the last look

@@ -46,6 +46,14 @@ progress { width: 100%; height: .7rem; accent-color: var(--c0); }
   font-size: .85rem; color: var(--faint); }
 .ramp { display: inline-block; width: 9rem; height: .8rem; border-radius: .15rem;
   background: linear-gradient(to right, var(--h0), var(--h1), var(--h2), var(--h3)); }
+#picture svg { width: 100%; max-height: 75vh; } #picture text { font-size: 12px; text-anchor: middle;
+  fill: var(--ink); paint-order: stroke; stroke: var(--paper); stroke-width: 3px; }
+#picture .node { fill: var(--box); stroke: var(--c0); stroke-width: 1.5px; }
+#picture line { stroke-width: 2px; } #picture .down { stroke: var(--c1); stroke-dasharray: 4 4; }
+#picture .l0 { stroke: var(--rule); } #picture .l1 { stroke: var(--h1); stroke-width: 3px; }
+#picture .l2 { stroke: var(--h2); stroke-width: 4px; }
+#picture .l3 { stroke: var(--h3); stroke-width: 5px; }
+#picture td { font-family: monospace; overflow-wrap: anywhere; }
 #hover { min-height: 1.5em; font-variant-numeric: tabular-nums; }
 @media (max-width: 40rem) { #metrics td:last-child { min-width: 15rem; } }
 .swatch { display: inline-block; width: .9em; height: .9em; border-radius: .15em;
@@ -69,6 +77,7 @@ is what was known last.</p>
 <progress id="bar" max="1" value="0" aria-label="share of the simulated time"></progress>
 <div id="tiles"></div>
 <section><h2>Over the wall clock</h2><div id="charts"></div></section>
+<section id="picture"></section>
 <section><h2>Metrics</h2><div id="metrics"></div></section>
 <section><h2>Where LPs are active</h2>
 <div id="mapbox" hidden>

@@ -185,7 +185,8 @@ std::string state_json(const Facts& facts, const View& view, std::uint64_t known
   json["show"] = {{"state", state_markup(facts, view, now)},
                   {"tiles", tiles_markup(facts, view, now)},
                   {"charts", charts_markup(view, now)},
-                  {"metrics", metrics_markup(facts, view)}};
+                  {"metrics", metrics_markup(facts, view)},
+                  {"picture", view.look ? view.look->picture : ""}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // results.sqlite: the rows of every table of the model, and the run's parameters, metrics and
-// results beside them, so that one file answers questions in SQL.
+// results beside them, so that SQL queries need only one file.
 #pragma once
 
 #include <cstdint>

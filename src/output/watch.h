@@ -36,7 +36,7 @@ class Watch {
     double horizon_seconds = 0;
     double tick_seconds = 1e-9;
     bool show_progress = true;
-    /// The run can halt on its way (run/world/halts.h): SIGUSR1 requests a halt, and a request to
+    /// The run can halt (run/world/halts.h): SIGUSR1 requests a halt, and a request to
     /// stop halts the run first.
     bool halts = false;
     double halt_every_seconds = 0;  ///< of wall-clock time; 0: never

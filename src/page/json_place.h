@@ -18,7 +18,7 @@ using Path = std::initializer_list<const char*>;
 /// The value at the end of the path of names; a null value if there is none.
 const Json& at(const Json& json, Path path);
 std::optional<double> number_at(const Json& json, Path path);
-/// Empty if there is no text.
+/// Empty if the value is no text.
 std::string text_at(const Json& json, Path path);
 
 /// A value for people: texts without quotes, yes and no, numbers in few digits.

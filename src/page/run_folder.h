@@ -59,7 +59,7 @@ struct LpMean {
   double value = 0;
 };
 
-/// What --record has kept of the LPs of one metric, as far as a page shows it.
+/// The data that --record has kept of the LPs of one metric, as much as a page shows.
 struct OfLps {
   std::uint64_t lps = 0;          ///< that have recorded the metric
   std::string figure = "mean";    ///< shown by pictures; "count" if all means are equal

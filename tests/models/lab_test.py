@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 from fractions import Fraction
 from pathlib import Path
 from xml.etree import ElementTree
@@ -522,6 +523,28 @@ address = "10.0.1.3/24"
         self.assertEqual(self.hosts_left(), [])
 
     @unittest.skipUnless(shutil.which("sipp"), "there is no sipp here (Debian's sip-tester)")
+    def test_the_live_page_shows_hosts_and_links(self):
+        path = self.folder / "live.toml"
+        path.write_text(TWO.format(command="while true; do echo '<b>here</b>'; sleep 1; done")
+                        .replace("sleep 3", "sleep 100000"))
+        with subprocess.Popen(self.words(path, "rate=50", "--live", "--until", "100000s"),
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as run:
+            said = run.stderr.readline()
+            if "http" not in said:
+                run.kill()
+                self.skipTest(f"there is no live page here: {said}")
+            address = said[said.index("http"):].strip()
+            for _ in range(PATIENCE_S):
+                with urllib.request.urlopen(address + "state.json?wait=1", timeout=PATIENCE_S) as answer:
+                    picture = json.load(answer)["show"]["picture"]
+                if "here" in picture:
+                    break
+            urllib.request.urlopen(address + "stop", data=b"", timeout=PATIENCE_S).close()
+            run.communicate(timeout=PATIENCE_S)
+        self.assertIn("<td>&lt;b&gt;here&lt;/b&gt;</td>", picture)
+        self.assertIn("a to b: ", picture)
+        self.assertEqual(run.returncode, 130)
+
     def test_calls(self):
         said = set()
         for engine in (["sequential"], ["conservative", "--workers", "2"]):

@@ -32,12 +32,13 @@ std::vector<Policy::Candidate> for_policy(const std::vector<Candidate>& candidat
 /// Takes a run through the engines.
 class EngineSwitcher final : GoalKeeper {
  public:
-  /// `policy`: empty, or the policy of an earlier switcher of the same run.
-  EngineSwitcher(const Candidates& candidates, std::optional<Policy>& policy, World& world,
-                 const RunOptions& options, const Goal& goal, RunControl& control)
+  /// `policy`, `course`: empty, or those of an earlier switcher of the same run.
+  EngineSwitcher(const Candidates& candidates, std::optional<Policy>& policy, RunCourse& course,
+                 World& world, const RunOptions& options, const Goal& goal, RunControl& control)
       : all_(candidates),
         candidates_(candidates.all()),
         policy_(policy),
+        course_(course),
         world_(world),
         options_(options),
         goal_(goal),
@@ -64,7 +65,8 @@ class EngineSwitcher final : GoalKeeper {
     result.workers = widest_;
     const Policy* const policy = policy_ ? &*policy_ : nullptr;
     chronicle_.store(result);
-    result.account = chronicle_.account(policy, every_ > 0);
+    chronicle_.add_to(course_);
+    result.account = account_of(course_, policy, every_ > 0);
     chronicle_.add_statistics(policy, result);
   }
 
@@ -229,6 +231,7 @@ class EngineSwitcher final : GoalKeeper {
   const Candidates& all_;
   const std::vector<Candidate>& candidates_;
   std::optional<Policy>& policy_;  ///< empty: the order is given, or another rank decides
+  RunCourse& course_;              ///< of the run before this switcher
   World& world_;
   const RunOptions& options_;
   const Goal& goal_;
@@ -278,7 +281,7 @@ class AutoEngine final : public WorldEngine {
                RunResult& result) override {
     std::vector<std::string> told_before;
     if (!candidates_) candidates_.emplace(world.model(), options, told_before);
-    EngineSwitcher(*candidates_, policy_, world, options, goal, control).run(result);
+    EngineSwitcher(*candidates_, policy_, course_, world, options, goal, control).run(result);
   }
 
  private:
@@ -310,6 +313,7 @@ class AutoEngine final : public WorldEngine {
   /// Made once, because engines may have to look at the whole model before they refuse it.
   mutable std::optional<Candidates> candidates_;
   std::optional<Policy> policy_;
+  RunCourse course_;
 };
 
 const EngineRegistration registration{

@@ -18,25 +18,77 @@ std::string seconds_text(double seconds) {
                          : fmt::format("{:.{}f} s", seconds, seconds < 9.95 ? 1 : 0);
 }
 
+/// The times for which engines had the run, without trials: the time of a failed trial counts as
+/// that of the engine that went on.
+std::vector<EnginePeriod> stretches_of(const RunCourse& course) {
+  std::vector<EnginePeriod> all;
+  std::string last;
+  for (std::size_t i = 0; i < course.periods.size(); ++i) {
+    const EnginePeriod& one = course.periods[i];
+    if (all.empty() || (one.why != kTrial && course.titles[i] != last)) {
+      all.push_back(one);
+      all.back().engine = last = course.titles[i];
+    } else {
+      all.back().seconds += one.seconds;
+    }
+  }
+  return all;
+}
+
+std::string turns_text(const std::vector<EnginePeriod>& stretches, double seconds) {
+  std::string text;
+  if (stretches.size() <= kMostTold) {
+    for (const EnginePeriod& one : stretches)
+      text += fmt::format("{}{} for {}", text.empty() ? "" : ", then ", one.engine,
+                          seconds_text(one.seconds));
+    return text;
+  }
+  std::map<std::string, double> shares;
+  for (const EnginePeriod& one : stretches) shares[one.engine] += one.seconds / seconds;
+  for (const auto& [engine, share] : shares)
+    text +=
+        fmt::format("{}{} for {:.0f} % of the time", text.empty() ? "" : ", ", engine, share * 100);
+  return text + fmt::format(", in {} turns", stretches.size());
+}
+
 }  // namespace
+
+std::string account_of(const RunCourse& course, const Policy* policy, bool given) {
+  if (course.periods.empty()) return "";
+  if (policy == nullptr && !given) return course.titles.front() + ", which is the only choice";
+  if (policy == nullptr)
+    return fmt::format("the world changed hands {} times (--hand-over-every)", course.hand_overs);
+  double seconds = 0;
+  for (const EnginePeriod& one : course.periods) seconds += one.seconds;
+  const std::vector<EnginePeriod> stretches = stretches_of(course);
+  const std::string text = stretches.size() == 1
+                               ? stretches[0].engine + " throughout"
+                               : turns_text(stretches, seconds) +
+                                     fmt::format(" ({:.2f} times as fast)", policy->last_gain());
+  if (policy->trials() == 0) return text + "; the run was too short to try another engine";
+  return text + fmt::format("; {} trial{} cost {:.1f} % of the time", policy->trials(),
+                            policy->trials() == 1 ? "" : "s",
+                            100 * policy->lost_seconds() / seconds);
+}
 
 void Chronicle::add(const Candidate& candidate, const Slice& slice) {
   const double begin = seconds();
   outside_loops_seconds_ += slice.wall_seconds - slice.loop_seconds;
   const std::string title = candidate.text();
-  const bool same = !titles_.empty() && titles_.back() == title;
-  if (!same && !titles_.empty()) ++hand_overs_;
-  if (same && (slice.why.empty() || periods_.back().why == slice.why)) {
-    EnginePeriod& last = periods_.back();
+  auto& [periods, titles, hand_overs] = course_;
+  const bool same = !titles.empty() && titles.back() == title;
+  if (!same && !titles.empty()) ++hand_overs;
+  if (same && (slice.why.empty() || periods.back().why == slice.why)) {
+    EnginePeriod& last = periods.back();
     last.seconds += slice.wall_seconds;
     last.loop_seconds += slice.loop_seconds;
     last.committed += slice.committed;
     ++last.slices;
     return;
   }
-  periods_.push_back({candidate.info->name, candidate.workers, slice.why, begin, slice.wall_seconds,
-                      slice.loop_seconds, slice.committed, 1});
-  titles_.push_back(title);
+  periods.push_back({candidate.info->name, candidate.workers, slice.why, begin, slice.wall_seconds,
+                     slice.loop_seconds, slice.committed, 1});
+  titles.push_back(title);
 }
 
 void Chronicle::add_result(const Candidate& candidate, const RunResult& one) {
@@ -51,7 +103,8 @@ void Chronicle::add_result(const Candidate& candidate, const RunResult& one) {
 }
 
 double Chronicle::seconds() const {
-  return periods_.empty() ? 0 : periods_.back().begin_seconds + periods_.back().seconds;
+  if (course_.periods.empty()) return 0;
+  return course_.periods.back().begin_seconds + course_.periods.back().seconds;
 }
 
 void Chronicle::count(const std::string& engine, const std::vector<Statistic>& statistics) {
@@ -61,56 +114,27 @@ void Chronicle::count(const std::string& engine, const std::vector<Statistic>& s
   }
 }
 
-/// The times for which engines had the run, without trials: the time of a failed trial counts as
-/// that of the engine that went on.
-std::vector<EnginePeriod> Chronicle::stretches() const {
-  std::vector<EnginePeriod> all;
-  std::string last;
-  for (std::size_t i = 0; i < periods_.size(); ++i) {
-    const EnginePeriod& one = periods_[i];
-    if (all.empty() || (one.why != kTrial && titles_[i] != last)) {
-      all.push_back(one);
-      all.back().engine = last = titles_[i];
+void Chronicle::add_to(RunCourse& course) const {
+  for (std::size_t i = 0; i < course_.periods.size(); ++i) {
+    const EnginePeriod& one = course_.periods[i];
+    const std::string& title = course_.titles[i];
+    const bool same = !course.titles.empty() && course.titles.back() == title;
+    if (!same && !course.titles.empty() && i == 0) ++course.hand_overs;
+    if (same && (course.periods.back().why == kTrial) == (one.why == kTrial)) {
+      course.periods.back().seconds += one.seconds;
     } else {
-      all.back().seconds += one.seconds;
+      course.periods.push_back(one);
+      course.titles.push_back(title);
     }
   }
-  return all;
-}
-
-std::string Chronicle::account(const Policy* policy, bool given) const {
-  if (periods_.empty()) return "";
-  if (policy == nullptr && !given) return titles_.front() + ", which is the only choice";
-  if (policy == nullptr)
-    return fmt::format("the world changed hands {} times (--hand-over-every)", hand_overs_);
-  const std::vector<EnginePeriod> told = stretches();
-  std::string text;
-  if (told.size() == 1) {
-    text = told[0].engine + " throughout";
-  } else if (told.size() <= kMostTold) {
-    for (const EnginePeriod& one : told)
-      text += fmt::format("{}{} for {}", text.empty() ? "" : ", then ", one.engine,
-                          seconds_text(one.seconds));
-  } else {
-    std::map<std::string, double> shares;
-    for (const EnginePeriod& one : told) shares[one.engine] += one.seconds / seconds();
-    for (const auto& [engine, share] : shares)
-      text += fmt::format("{}{} for {:.0f} % of the time", text.empty() ? "" : ", ", engine,
-                          share * 100);
-    text += fmt::format(", in {} turns", told.size());
-  }
-  if (told.size() > 1) text += fmt::format(" ({:.2f} times as fast)", policy->last_gain());
-  if (policy->trials() == 0) return text + "; the run was too short to try another engine";
-  return text + fmt::format("; {} trial{} cost {:.1f} % of the time", policy->trials(),
-                            policy->trials() == 1 ? "" : "s",
-                            100 * policy->lost_seconds() / seconds());
+  course.hand_overs += course_.hand_overs;
 }
 
 void Chronicle::store(RunResult& result) const {
   result.startup_seconds += first_startup_seconds_;
   result.loop_seconds += seconds() - first_startup_seconds_ - last_shutdown_seconds_;
   result.peak_memory_bytes = peak_memory_bytes_;
-  result.periods = periods_;
+  result.periods = course_.periods;
   result.notes.insert(result.notes.end(), notes_.begin(), notes_.end());
 }
 
@@ -119,8 +143,8 @@ void Chronicle::add_statistics(const Policy* policy, RunResult& result) const {
                        bool adds_up = false) {
     result.statistics.push_back({name, unit, help, value, adds_up});
   };
-  add("hand_overs", static_cast<double>(hand_overs_), "times that the world went to another engine",
-      "", true);
+  add("hand_overs", static_cast<double>(course_.hand_overs),
+      "times that the world went to another engine", "", true);
   add("outside_loops", outside_loops_seconds_,
       "time that engines needed to set up, to take the world and to return it", "s", true);
   if (policy != nullptr) {

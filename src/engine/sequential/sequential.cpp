@@ -25,7 +25,7 @@ class SequentialEngine final : public WorldEngine {
 };
 
 const EngineRegistration registration{
-    "sequential", "one event at a time in time order; the yardstick of all others",
+    "sequential", "one event at a time in time order; the reference for all others",
     []() -> std::unique_ptr<Engine> { return std::make_unique<SequentialEngine>(); }};
 
 }  // namespace

@@ -397,7 +397,7 @@ class TimeWarpEngine final : public WorldEngine {
 };
 
 const EngineRegistration registration{
-    "timewarp", "optimistic: executes ahead and rolls back, on the threads of this machine",
+    "timewarp", "optimistic: executes events ahead of GVT and rolls back",
     []() -> std::unique_ptr<Engine> { return std::make_unique<TimeWarpEngine>(); }, options};
 
 }  // namespace

@@ -205,6 +205,21 @@ bool orrery_idle(void)
     return true;
 }
 
+static bool yields;
+
+void orrery_yield(void)
+{
+    yields = true;
+}
+
+bool orrery_take_yield(void)
+{
+    bool was = yields;
+
+    yields = false;
+    return was;
+}
+
 /* ---- Cards */
 
 static void arrive(OrreryClock *s, OrreryCard *card, const OrreryAction *action)

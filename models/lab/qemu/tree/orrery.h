@@ -9,8 +9,9 @@
 
 #include "system/runstate.h"
 
-/* Instructions of a processor's turn, where several take turns. */
-#define ORRERY_TURN 10000
+/* Instructions of a processor's turn, where several take turns. A prime: turns that are a multiple of a
+ * loop would always end at the same place in it, such as with a lock that another processor waits for. */
+#define ORRERY_TURN 10007
 
 /* Whether virtual time is granted. */
 bool orrery_grants(void);
@@ -19,6 +20,10 @@ bool orrery_idle(void);
 /* The processor's thread is between two instructions: resets the machine if the guest asked. Comes
  * after the work that the instruction left, such as switching the processor off. */
 bool orrery_reset_if_asked(void);
+/* The processor spins: the turn of the next begins. The second function says whether it was called
+ * since. */
+void orrery_yield(void);
+bool orrery_take_yield(void);
 /* The guest asks for a reset. True: orrery_reset_if_asked() does it. */
 bool orrery_ask_reset(ShutdownCause reason);
 /* The guest switches the machine off, or breaks down. Does not return if time is granted. */
