@@ -159,7 +159,7 @@ class Help(Case):
     def test_list_and_describe_as_json(self):
         listed = json.loads(self.run_ok("list", "--json").out)
         self.assertEqual(set(listed), {"orrery", "models", "engines", "options"})
-        self.assertIn("yardstick", listed["engines"]["sequential"]["summary"])
+        self.assertIn("reference", listed["engines"]["sequential"]["summary"])
         self.assertEqual(listed["options"]["no-bind"]["type"], "")
         model = json.loads(self.run_ok("describe", MISFIT, "--json").out)
         self.assertEqual((model["model"], model["tick_seconds"]), ("misfit", 1e-9))
