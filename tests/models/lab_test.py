@@ -1234,6 +1234,42 @@ exec "$@"
             topology, "--engine", "conservative", "--workers", "1", folder="over2"))
         self.assertEqual((self.fingerprint(done), self.left("over2")), alone)
 
+    def test_two_machines_with_networks_of_their_own(self):
+        """Namespaces of mounts, network and name stand for machines; Open MPI's agent starts the second."""
+        topology = self.two("mkdir /out/a; echo one >/out/a/one; ping -c 3 10.0.0.2")
+        alone = self.run_over(1, topology)
+        mpirun = shutil.which("mpirun")
+        version = subprocess.run([mpirun or "false", "--version"], capture_output=True, text=True, check=False)
+        if "Open MPI" not in version.stdout or os.geteuid() != 0:
+            self.skipTest("there is no mpirun of Open MPI, or this is not root")
+        (self.folder / "over2").mkdir()
+        first, second = (f"orr{os.getpid()}{letter}" for letter in "ab")
+        for command in (f"netns add {first}", f"netns add {second}",
+                        f"link add v{first} netns {first} type veth peer name v{second} netns {second}"):
+            if subprocess.run(["ip", *command.split()], capture_output=True, check=False).returncode != 0:
+                self.skipTest("this machine has no network namespaces")
+            if command.startswith("netns"):
+                self.addCleanup(subprocess.run, ["ip", "netns", "del", command.split()[-1]], check=False)
+        for number, name in enumerate((first, second), 1):
+            for command in ("link set lo up", f"addr add 10.99.0.{number}/24 dev v{name}",
+                            f"link set v{name} up"):
+                subprocess.run(["ip", "-n", name, *command.split()], check=True)
+        agent = self.folder / "agent"
+        agent.write_text(f'''#!/bin/sh
+shift
+exec nsenter --net=/run/netns/{second} unshare --uts --mount sh -c "hostname second
+mount -t tmpfs none {self.folder}/over2; $*"
+''')
+        agent.chmod(0o755)
+        only = [word for kind in ("btl", "oob") for word in ("--mca", f"{kind}_tcp_if_include", "10.99.0.0/24")]
+        words = [mpirun, "--allow-run-as-root", "--host", "10.99.0.1:1,10.99.0.2:1", "-n", "2", "--mca",
+                 "plm_rsh_agent", str(agent), "--mca", "btl", "tcp,self", *only,
+                 *self.words(topology, "--engine", "conservative", "--workers", "1", folder="over2")]
+        done = subprocess.run(["nsenter", f"--net=/run/netns/{first}", "unshare", "--uts", "sh", "-c",
+                               'hostname first; exec "$@"', "sh", *words],
+                              capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        self.assertEqual((self.fingerprint(done), self.left("over2")), alone)
+
     def test_a_rank_that_dies_is_named_with_its_hosts(self):
         process = subprocess.Popen(self.words(self.two("while sleep 0.001; do :; done"), "--ranks", "2",
                                               "--engine", "conservative", "--until", "1000000s"),
