@@ -6,6 +6,7 @@ of one answer says how many it can give: there the response times have their kne
 
 The clients' processors are infinitely fast (User Mode Linux), so all waiting is the server's."""
 
+import os
 import random
 import re
 import shutil
@@ -57,6 +58,8 @@ def root_of_server(place):
     words = random.Random(1)
     page = " ".join(f"{words.randrange(10**6):06}" for _ in range(PAGE_BYTES // 7 + 1))[:PAGE_BYTES]
     (root / "www/page").write_text(page)
+    for path in (root, *root.rglob("*")):  # the server tells the page's date
+        os.utime(path, (0, 0), follow_symlinks=False)
     return root
 
 
