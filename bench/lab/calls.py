@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 from harness import ROOT, panels, save_picture
 from hosts import Run, need, parallel, run_fair
+from mesh import PITCH_M
 
 SCENARIOS = ROOT / "models/lab/topologies/calls"
 FIRST_S, RAMP_S, TALK_S = 1, 3, 8  # calls begin one after the other, most of many on a full path
 PATIENCE_S = 40  # what SIP tries again for, at most (64 T1 of RFC 3261), and more
 BITS_A_SECOND = 50 * 8 * (160 + 12 + 8 + 20 + 14)
 SIP_PORT = 5060
-PITCH_M = 55  # as in mesh.py
 
 
 class Path(NamedTuple):

@@ -70,6 +70,17 @@ def phases_of(client):
                     (alone, *((rate / CLIENTS, seconds, pause) for rate, seconds, pause in LOADS)))
 
 
+def link_of(host, number):
+    """To the switch."""
+    return f"""[[link]]
+between = ["{host}", "s"]
+addresses = ["10.0.0.{number}/24", ""]
+delay = "{DELAY_MS / 2}ms"
+rate = "1 Gbit/s"
+capture = false
+"""
+
+
 def web(place):
     """(The topology, when it ends in seconds)."""
     place.write("nginx.conf", CONFIGURATION)
@@ -85,13 +96,7 @@ files = {{ "/root/requests" = "{program}" }}
 [[host.program]]
 at = "{BEGIN_S}s"
 command = "/root/requests 10.0.0.1 {i} {phases_of(i)} >/out/answers"
-[[link]]
-between = ["c{i}", "s"]
-addresses = ["10.0.0.{i + 1}/24", ""]
-delay = "{DELAY_MS / 2}ms"
-rate = "1 Gbit/s"
-capture = false
-""" for i in range(1, CLIENTS + 1))
+{link_of(f"c{i}", i + 1)}""" for i in range(1, CLIENTS + 1))
     return place.write("web.toml", f"""
 [[host]]
 name = "server"
@@ -105,13 +110,7 @@ files = {{ "/etc/nginx/nginx.conf" = "nginx.conf" }}
 command = "nginx -c /etc/nginx/nginx.conf"
 [[switch]]
 name = "s"
-[[link]]
-between = ["server", "s"]
-addresses = ["10.0.0.1/24", ""]
-delay = "{DELAY_MS / 2}ms"
-rate = "1 Gbit/s"
-capture = false
-{clients}"""), end
+{link_of("server", 1)}{clients}"""), end
 
 
 def answers(run):
