@@ -13,9 +13,8 @@
 namespace orrery::director {
 namespace {
 
-/// The most long reads and the most touches of waiting threads in one tick; other threads have
-/// their turn in the next tick.
-constexpr unsigned kIdleLooks = 64, kTouches = 64;
+/// The most long reads in one tick; other threads have their turn in the next tick.
+constexpr unsigned kIdleLooks = 64;
 
 [[noreturn]] void refuse(const ThreadId& thread, const std::string& name, const char* what,
                          int error) {
@@ -27,18 +26,42 @@ constexpr unsigned kIdleLooks = 64, kTouches = 64;
                      : ""));
 }
 
+/// The virtual processors of a process are a machine; any other thread is one by itself.
+std::uint64_t machine_of(const Thread& thread) {
+  const auto process = static_cast<std::uint64_t>(thread.id().process);
+  if (is_virtual_processor(thread.name())) return process;
+  return std::uint64_t{1} << 32 | static_cast<std::uint64_t>(thread.id().thread);
+}
+
 }  // namespace
 
 Beat::Beat(const Orders& orders, double ceiling, const cpu_set_t& cores, Roll* roll,
-           SampleRing* samples)
+           SampleRing* samples, ClockBoard* board)
     : tick_(orders.tick),
       cores_number_(static_cast<unsigned>(CPU_COUNT(&cores))),
       cores_(cores),
       roll_(roll),
       samples_(orders.keeps_samples ? samples : nullptr),
+      board_(board),
       policy_(cores_number_),
       duty_(ceiling),
-      figures_{.spreads = SpreadCounts(tick_), .delays = SpreadCounts(tick_)} {}
+      figures_{.spreads = SpreadCounts(tick_), .delays = SpreadCounts(tick_)} {
+  weights_.reserve(ClockBoard::kMostProcessors);
+}
+
+void Beat::set_tick(Nanoseconds tick) {
+  if (tick == tick_) return;
+  tick_ = tick;
+  figures_.spreads = SpreadCounts(tick);
+  figures_.delays = SpreadCounts(tick);
+}
+
+void Beat::set_weight(pid_t process, double weight) {
+  std::erase_if(weights_, [process](const auto& one) { return one.first == process; });
+  if (weights_.size() < weights_.capacity()) weights_.emplace_back(process, weight);
+  for (std::size_t i = 0; i < directed_.size(); ++i)
+    if (directed_[i].thread.id().process == process) policy_.set_weight(i, weight);
+}
 
 RollEntry* Beat::roll_entry_of(const Found& found) {
   Scheduling before = found.scheduling;
@@ -72,6 +95,7 @@ void Beat::take_directed(Found& found) {
           "thread {} ('{}') of process {} is a real-time thread already, so it cannot be directed",
           found.thread.id().thread, found.thread.name(), found.thread.id().process));
     }
+    if (!found.thread.has_counter()) return;  // it has ended, or the system has no counter left
     if (entry == nullptr) entry = roll_entry_of(found);
     give_cores(found, *entry);
   }
@@ -80,10 +104,13 @@ void Beat::take_directed(Found& found) {
                        .number = next_number_++,
                        .entry = entry});
   Directed& directed = directed_.back();
-  // Before the consumption is read, which may otherwise be 4 ms old.
   if (roll_ != nullptr) set_level(directed, Level::waiting);
   directed.consumed_before = directed.thread.consumed().value_or(0);
-  policy_.join(directed.consumed_before, directed.thread.state() == 'R');
+  const ThreadId& id = directed.thread.id();
+  policy_.join(machine_of(directed.thread), directed.consumed_before,
+               directed.thread.state() == 'R');
+  for (const auto& [process, weight] : weights_)
+    if (process == id.process) policy_.set_weight(directed_.size() - 1, weight);
 }
 
 void Beat::take_helper(Found& found) {
@@ -128,32 +155,11 @@ void Beat::take_in(std::vector<Found>& found) {
 }
 
 void Beat::set_level(Directed& directed, Level level) const {
-  directed.side = !directed.side;
-  const Scheduling wanted =
-      level == Level::own ? directed.entry->before : scheduling_of(level, directed.side);
+  const Scheduling wanted = level == Level::own ? directed.entry->before : scheduling_of(level);
   directed.level = level;
   const int error = set_scheduling(directed.thread.id().thread, wanted);
   if (error != 0 && error != ESRCH)
     refuse(directed.thread.id(), directed.thread.name(), "scheduling", error);
-}
-
-/// Makes the system update the consumption; see scheduling_of.
-void Beat::touch() {
-  for (Directed& directed : directed_)
-    if (directed.level > Level::waiting) set_level(directed, directed.level);
-  if (was_loose_) touch_waiting();
-}
-
-/// In an undirected tick, waiting threads may have run, too.
-void Beat::touch_waiting() {
-  unsigned left = kTouches;
-  for (std::size_t i = 0; i < directed_.size() && left > 0; ++i) {
-    Directed& directed = directed_[(touch_turn_ + i) % directed_.size()];
-    if (directed.level != Level::waiting) continue;
-    set_level(directed, Level::waiting);
-    --left;
-  }
-  touch_turn_ += kTouches;
 }
 
 bool Beat::is_runnable(std::size_t index, Nanoseconds ran, Nanoseconds elapsed) {
@@ -196,6 +202,26 @@ void Beat::keep_samples(Nanoseconds now) {
   }
 }
 
+void Beat::publish(Nanoseconds now) {
+  if (board_ == nullptr) return;
+  Clocks& clocks = board_->draft();
+  clocks.at = now;
+  clocks.system = policy_.floor();
+  clocks.processors.clear();
+  for (std::size_t i = 0; i < directed_.size(); ++i) {
+    if (clocks.processors.size() == ClockBoard::kMostProcessors) break;
+    const Account& account = policy_.accounts()[i];
+    clocks.processors.push_back({.id = directed_[i].thread.id(),
+                                 .machine = account.machine,
+                                 .consumed = account.consumed,
+                                 .virtual_time = account.virtual_time(),
+                                 .weight = account.weight,
+                                 .is_runnable = account.is_runnable,
+                                 .has_turn = account.turn == Turn::running});
+  }
+  board_->publish();
+}
+
 /// Lowers threads first, then raises threads: otherwise a core would have to choose between
 /// real-time threads. In undirected ticks, the chosen threads come before other directed threads,
 /// and after all other threads.
@@ -222,7 +248,7 @@ void Beat::direct_helpers(bool is_directed_tick) {
     helper.level = wanted;
     const int error =
         set_scheduling(helper.thread.id().thread,
-                       wanted == Level::own ? helper.entry->before : scheduling_of(wanted, false));
+                       wanted == Level::own ? helper.entry->before : scheduling_of(wanted));
     if (error != 0 && error != ESRCH)
       refuse(helper.thread.id(), helper.thread.name(), "scheduling", error);
   }
@@ -237,19 +263,23 @@ void Beat::tick(Nanoseconds begin, Nanoseconds now) {
       for (Directed& directed : directed_) directed.level = Level::own;
       for (Helper& helper : helpers_) helper.level = Level::own;
     }
-    touch();
   }
   measure(now - last_);
+  const Nanoseconds leap = board_ == nullptr ? INT64_MIN : board_->leap();
+  policy_.set_leap(leap);
   policy_.decide();
+  is_at_rest_ =
+      leap == INT64_MIN && std::none_of(policy_.accounts().begin(), policy_.accounts().end(),
+                                        [](const Account& account) { return account.is_runnable; });
   keep_samples(now);
   if (roll_ != nullptr) {
     if (figures_.ticks % kTicksOfCycle == 0)
       look_at_helpers(helpers_, kTicksOfCycle * tick_, cores_number_);
     const bool is_directed_tick = duty_.next();
-    was_loose_ = !is_directed_tick;
     direct(is_directed_tick);
     direct_helpers(is_directed_tick);
   }
+  publish(now);
   figures_.delays.add(now - begin);
   figures_.elapsed = now - start_;
   ++figures_.ticks;

@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "director/clock_board.h"
 #include "director/helpers.h"
 #include "director/orders.h"
 #include "director/policy.h"
@@ -49,9 +50,10 @@ struct Figures {
 
 class Beat {
  public:
-  /// `roll`: null if nothing is to be changed. `cores`: for the directed threads.
+  /// `roll`: null if nothing is to be changed. `cores`: for the directed threads. `board`: null if
+  /// nobody reads it.
   Beat(const Orders& orders, double ceiling, const cpu_set_t& cores, Roll* roll,
-       SampleRing* samples);
+       SampleRing* samples, ClockBoard* board);
 
   /// Takes threads that are new or have another role. Throws UsageError if a thread cannot be
   /// directed.
@@ -59,8 +61,16 @@ class Beat {
   /// `begin`: when the tick was due; `now`: when it began.
   void tick(Nanoseconds begin, Nanoseconds now);
   void count_missed(std::uint64_t ticks) { figures_.missed_ticks += ticks; }
+  /// Settings from the next tick on. Another tick begins the figures of the spread anew, whose unit
+  /// it is.
+  void set_tick(Nanoseconds tick);
+  void set_ceiling(double ceiling) { duty_ = Duty(ceiling); }
+  /// Of all directed threads of a process, also of threads that come later.
+  void set_weight(pid_t process, double weight);
 
   bool is_empty() const { return directed_.empty(); }
+  /// Whether no thread wanted to run at the last tick, and the clock has nowhere to leap.
+  bool is_at_rest() const { return is_at_rest_; }
   const Figures& figures() const { return figures_; }
   /// Fills `views` up to its capacity, since nothing may be allocated.
   void show(std::vector<ThreadView>& views) const;
@@ -72,7 +82,6 @@ class Beat {
     std::uint32_t number = 0;
     RollEntry* entry = nullptr;
     Level level = Level::own;
-    bool side = false;                ///< changes each time that the level is set
     Nanoseconds consumed_before = 0;  ///< when the director took the thread
   };
 
@@ -81,30 +90,30 @@ class Beat {
   void take_directed(Found& found);
   void take_helper(Found& found);
   RollEntry* forget(const ThreadId& thread);
-  void touch();
-  void touch_waiting();
   void measure(Nanoseconds elapsed);
   bool is_runnable(std::size_t index, Nanoseconds ran, Nanoseconds elapsed);
   void keep_samples(Nanoseconds now);
+  void publish(Nanoseconds now);
   void direct(bool is_directed_tick);
   void direct_helpers(bool is_directed_tick);
   void set_level(Directed& directed, Level level) const;
 
-  const Nanoseconds tick_;
+  Nanoseconds tick_;
   const unsigned cores_number_;
   const cpu_set_t cores_;
   Roll* const roll_;
   SampleRing* const samples_;
+  ClockBoard* const board_;
   Policy policy_;
   Duty duty_;
   std::vector<Directed> directed_;  // by the policy's indices
   std::vector<Helper> helpers_;
+  std::vector<std::pair<pid_t, double>> weights_;  // other than 1, by process
   Figures figures_;
   std::uint32_t rescues_ = 0, next_number_ = 0;
-  bool was_loose_ = false;  ///< the last tick was not directed
+  bool is_at_rest_ = false;
   Nanoseconds start_ = -1, last_ = 0;
-  std::size_t idle_turn_ = 0;   // the next idle threads to read the state of
-  std::size_t touch_turn_ = 0;  // the next waiting threads to touch
+  std::size_t idle_turn_ = 0;  // the next idle threads to read the state of
 };
 
 }  // namespace orrery::director

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,7 +21,8 @@ namespace {
 
 constexpr Nanoseconds kSecond = 1'000'000'000;
 constexpr Nanoseconds kBetweenMeetings = 50'000'000;
-constexpr std::size_t kMoreViews = 64;  // for threads that come later
+constexpr std::size_t kMoreViews = 64;           // for threads that come later
+constexpr Nanoseconds kTickAtRest = 10'000'000;  // while all threads are idle
 
 Nanoseconds clock_now() {
   timespec now;
@@ -44,6 +46,14 @@ cpu_set_t usable_cores() {
   return cores;
 }
 
+/// Each thread has three open files.
+void allow_many_files() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 void require_processes(const Selection& selection) {
   for (const pid_t process : selection.processes) {
     if (process == getpid()) throw UsageError("a director cannot direct itself");
@@ -55,7 +65,12 @@ void require_processes(const Selection& selection) {
 }  // namespace
 
 Director::Director(Orders orders)
-    : orders_(std::move(orders)), cores_(usable_cores()), scanner_(orders_.selection) {
+    : orders_(std::move(orders)),
+      cores_(usable_cores()),
+      scanner_(orders_.selection),
+      tick_(orders_.tick) {
+  sem_init(&hurry_, 0, 0);
+  allow_many_files();
   cores_number_ = static_cast<unsigned>(CPU_COUNT(&cores_));
   require_processes(orders_.selection);
   found_ = scanner_.scan();
@@ -65,24 +80,28 @@ Director::Director(Orders orders)
                                  orders_.selection.pattern));
   if (!orders_.only_watch) {
     require_right();
+    require_counters();
     choose_ceiling();
     roll_ = std::make_unique<Roll>();
-    const Nanoseconds still = std::max<Nanoseconds>(200'000'000, 10 * orders_.tick);
+    const Nanoseconds still =
+        std::max<Nanoseconds>(200'000'000, 10 * std::max(orders_.tick, orders_.most_tick));
     guardian_ = std::make_unique<Guardian>(*roll_, static_cast<int>(still / 1'000'000));
   }
-  beat_ = std::make_unique<Beat>(orders_, ceiling_, cores_, roll_.get(), &samples_);
+  beat_ = std::make_unique<Beat>(orders_, ceiling_, cores_, roll_.get(), &samples_,
+                                 orders_.publishes_clocks ? &board_ : nullptr);
   figures_ = beat_->figures();
 }
 
 Director::~Director() {
   stop();
+  sem_destroy(&hurry_);
 }
 
 /// Tries a change, since capabilities, resource limits and groups all decide about it.
 void Director::require_right() const {
   Scheduling mine;
   int error = read_scheduling(0, mine);
-  if (error == 0) error = set_scheduling(0, scheduling_of(Level::director, false));
+  if (error == 0) error = set_scheduling(0, scheduling_of(Level::director));
   if (error == 0) error = set_scheduling(0, mine);
   if (error == 0) return;
   throw UsageError(fmt::format(
@@ -92,11 +111,23 @@ void Director::require_right() const {
       std::strerror(error)));
 }
 
+void Director::require_counters() const {
+  for (const Found& one : found_) {
+    if (one.thread.has_counter() || one.thread.state() == 'X') continue;
+    throw UsageError(fmt::format(
+        "the time that thread {} ('{}') of process {} consumes cannot be counted ({}): run the "
+        "director as root or with the capability CAP_PERFMON, or allow it by "
+        "'sysctl kernel.perf_event_paranoid=2'; '--watch' measures without that right",
+        one.thread.id().thread, one.thread.name(), one.thread.id().process,
+        std::strerror(one.thread.counter_error())));
+  }
+}
+
 /// If real-time threads reach the system's bound, the system stops a core for long, and each core
 /// at another time. So the ceiling stays below the bound, which only serves if the director fails.
 void Director::choose_ceiling() {
   constexpr double kMargin = 0.03;  // for other real-time threads
-  ceiling_ = orders_.ceiling;
+  most_ceiling_ = Orders::kMostCeiling;
   const RealTimeShare system = share_of_system();
   for (const pid_t process : scanner_.processes()) {
     const std::optional<RealTimeShare> group = share_of_group(process);
@@ -113,10 +144,12 @@ void Director::choose_ceiling() {
           "process {} may have {:.0f} % of a core in real time, which is too little; {} says so, "
           "'echo 950000 > {}' makes it 95 % of a second if the groups above have as much",
           process, 100 * least.share, least.where, least.where));
-    if (least.share - kMargin >= ceiling_) continue;
-    ceiling_ = least.share - kMargin;
+    if (least.share - kMargin >= most_ceiling_) continue;
+    most_ceiling_ = least.share - kMargin;
     ceiling_reason_ = fmt::format("{} allows {:.0f} %", least.where, 100 * least.share);
   }
+  ceiling_ = std::min(orders_.ceiling, most_ceiling_);
+  if (orders_.ceiling <= most_ceiling_) ceiling_reason_.clear();
 }
 
 void Director::start() {
@@ -148,7 +181,7 @@ void Director::become_real_time(Role role) const {
   if (!roll_) return;
   stay_on_core(role);
   mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);  // useful, but not necessary
-  if (const int error = set_scheduling(0, scheduling_of(Level::director, false)); error != 0)
+  if (const int error = set_scheduling(0, scheduling_of(Level::director)); error != 0)
     throw UsageError(fmt::format("the director's own thread cannot be a real-time thread: {}",
                                  std::strerror(error)));
 }
@@ -175,20 +208,36 @@ void Director::begin() {
     meet();
   }
   start_ = clock_now();
-  next_.store(start_ + orders_.tick, std::memory_order_relaxed);
+  next_.store(start_ + tick_, std::memory_order_relaxed);
+}
+
+void Director::sleep_until_due(Role role) {
+  const Nanoseconds due = next_.load(std::memory_order_relaxed);
+  if (role == Role::deputy) return sleep_until(due + tick_ / 4);
+  const timespec wanted{.tv_sec = due / kSecond, .tv_nsec = due % kSecond};
+  while (sem_clockwait(&hurry_, CLOCK_MONOTONIC, &wanted) != 0 && errno == EINTR) {
+  }
+}
+
+void Director::hurry() {
+  const Nanoseconds now = clock_now();
+  Nanoseconds due = next_.load(std::memory_order_relaxed);
+  if (due <= now + tick_) return;
+  while (due > now && !next_.compare_exchange_weak(due, now, std::memory_order_relaxed)) {
+  }
+  sem_post(&hurry_);
 }
 
 /// A thread that finds the other one at work sleeps, since the other one may have no core for a
 /// while.
 void Director::tick_until_stopped(Role role) {
-  const Nanoseconds patience = role == Role::beat ? 0 : orders_.tick / 4;
   while (!stops_.load(std::memory_order_relaxed) && !has_failed_ && !is_over_) {
-    sleep_until(next_.load(std::memory_order_relaxed) + patience);
+    sleep_until_due(role);
     if (std::unique_lock lock(ticking_, std::try_to_lock); lock) {
       tick();
       continue;
     }
-    sleep_until(clock_now() + orders_.tick / 4);
+    sleep_until(clock_now() + tick_ / 4);
   }
 }
 
@@ -205,12 +254,27 @@ void Director::tick() {
     meet();
     met_ = now;
   }
-  const Nanoseconds missed = std::max<Nanoseconds>(0, (clock_now() - due) / orders_.tick);
+  const Nanoseconds tick = tick_, missed = std::max<Nanoseconds>(0, (clock_now() - due) / tick);
   beat_->count_missed(static_cast<std::uint64_t>(missed));
-  next_.store(due + (missed + 1) * orders_.tick, std::memory_order_relaxed);
+  const Nanoseconds pause = beat_->is_at_rest() ? std::max(tick, kTickAtRest) : tick;
+  next_.store(due + missed * tick + pause, std::memory_order_relaxed);
+}
+
+void Director::change(const Change& change) {
+  const std::lock_guard lock(meeting_);
+  changes_.push_back(change);
 }
 
 void Director::meet() {
+  for (const Change& change : changes_) {
+    if (change.tick) {
+      tick_ = *change.tick;
+      beat_->set_tick(*change.tick);
+    }
+    if (change.ceiling) beat_->set_ceiling(std::min(*change.ceiling, most_ceiling_));
+    if (change.weight) beat_->set_weight(change.weight->first, change.weight->second);
+  }
+  changes_.clear();
   beat_->take_in(found_);
   beat_->show(views_);
   figures_ = beat_->figures();

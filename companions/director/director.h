@@ -14,6 +14,8 @@
 // threads holds, without which no director starts.
 #pragma once
 
+#include <semaphore.h>
+
 #include <atomic>
 #include <exception>
 #include <memory>
@@ -49,6 +51,18 @@ class Director {
   double ceiling() const { return ceiling_; }
   const std::string& ceiling_reason() const { return ceiling_reason_; }
   SampleRing& samples() { return samples_; }
+  /// The clocks after each tick, for one reader. If `orders.publishes_clocks`.
+  ClockBoard& clocks() { return board_; }
+  /// For the reader of the clocks: the next tick is now, although all threads are idle.
+  void hurry();
+
+  /// Settings while the director runs, within 50 ms. See Orders.
+  struct Change {
+    std::optional<Nanoseconds> tick = {};
+    std::optional<double> ceiling = {};
+    std::optional<std::pair<pid_t, double>> weight = {};
+  };
+  void change(const Change& change);
   /// At most 50 ms old; after `stop`, those of the end.
   Figures figures();
   std::vector<ThreadView> views();
@@ -56,11 +70,13 @@ class Director {
  private:
   void choose_ceiling();
   void require_right() const;
+  void require_counters() const;
   enum class Role : unsigned { beat, deputy };
   void keep_beat(Role role);
   void become_real_time(Role role) const;
   void stay_on_core(Role role) const;
   void begin();
+  void sleep_until_due(Role role);
   void tick_until_stopped(Role role);
   void tick();
   void meet();
@@ -68,22 +84,26 @@ class Director {
   const Orders orders_;
   cpu_set_t cores_;
   unsigned cores_number_ = 0;
-  double ceiling_ = 1;
+  double ceiling_ = 1, most_ceiling_ = Orders::kMostCeiling;
   std::string ceiling_reason_;  ///< why it is lower than requested; empty: it is as requested
   Scanner scanner_;
   SampleRing samples_;
+  ClockBoard board_;
   std::unique_ptr<Roll> roll_;  // null: nothing is changed
   std::unique_ptr<Guardian> guardian_;
   std::unique_ptr<Beat> beat_;
 
   std::mutex ticking_;               ///< guards beat_ and the next two members
   Nanoseconds start_ = 0, met_ = 0;  ///< first tick; last exchange of the two threads
-  /// When the next tick is due. Written under ticking_; read without it to know how long to sleep.
-  /// Relaxed: an old value only wakes a thread in vain.
+  /// When the next tick is due. Written under ticking_, and by hurry(); read without it to know how
+  /// long to sleep. Relaxed: an old value only wakes a thread in vain.
   std::atomic<Nanoseconds> next_{0};
+  std::atomic<Nanoseconds> tick_;  ///< written under ticking_; relaxed: a value alone
+  sem_t hurry_;                    ///< wakes the thread that keeps the beat
 
   std::mutex meeting_;
   std::vector<Found> found_;
+  std::vector<Change> changes_;
   std::vector<ThreadView> views_;
   std::optional<Figures> figures_;
   std::exception_ptr failure_;

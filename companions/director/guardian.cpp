@@ -47,7 +47,7 @@ void give_everything_back(const Roll& roll) {
   ignore_signals();
   keep_only(life);
   mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);  // useful, but not necessary
-  set_scheduling(0, scheduling_of(Level::guardian, false));
+  set_scheduling(0, scheduling_of(Level::guardian));
   std::uint64_t seen = 0;
   bool is_rescued = false;
   for (;;) {

@@ -14,10 +14,12 @@ struct Orders {
 
   Selection selection;
   Nanoseconds tick = 1'000'000;
-  double ceiling = 0.9;      ///< share of each core that directed threads have in real time
-  Nanoseconds duration = 0;  ///< the director ends after this time; 0: no limit
-  bool only_watch = false;   ///< measure the system's own scheduling, and change nothing
+  Nanoseconds most_tick = 0;  ///< to which the tick may be changed; 0: it stays
+  double ceiling = 0.9;       ///< share of each core that directed threads have in real time
+  Nanoseconds duration = 0;   ///< the director ends after this time; 0: no limit
+  bool only_watch = false;    ///< measure the system's own scheduling, and change nothing
   bool keeps_samples = false;
+  bool publishes_clocks = false;
 };
 
 }  // namespace orrery::director

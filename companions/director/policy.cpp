@@ -6,8 +6,9 @@
 
 namespace orrery::director {
 
-void Policy::join(Nanoseconds consumed, bool is_runnable) {
-  accounts_.push_back({.consumed = consumed,
+void Policy::join(std::uint64_t machine, Nanoseconds consumed, bool is_runnable) {
+  accounts_.push_back({.machine = machine,
+                       .consumed = consumed,
                        .pulled_up = floor_ - consumed,
                        .is_runnable = is_runnable,
                        .turn = Turn::waiting});
@@ -19,21 +20,56 @@ void Policy::update(std::size_t index, Nanoseconds consumed, bool is_runnable) {
   account.is_runnable = is_runnable;
 }
 
-/// A thread that has just woken up does not count for the least virtual time. Otherwise a chain of
-/// threads, each of which wakes up as the one before falls asleep, would keep the floor low while
-/// others run on.
-void Policy::pull_up() {
-  Nanoseconds least = INT64_MAX, least_of_all = INT64_MAX;
+void Policy::set_weight(std::size_t index, double weight) {
+  Account& account = accounts_[index];
+  const Nanoseconds before = account.virtual_time();
+  account.weight = weight;
+  account.pulled_up += before - account.virtual_time();
+}
+
+void Policy::look_at_machines() {
+  machines_.clear();
   for (const Account& account : accounts_) {
-    if (!account.is_runnable) continue;
-    least_of_all = std::min(least_of_all, account.virtual_time());
-    if (account.was_runnable) least = std::min(least, account.virtual_time());
+    const auto place = std::lower_bound(
+        machines_.begin(), machines_.end(), account.machine,
+        [](const Machine& one, std::uint64_t number) { return one.number < number; });
+    const bool is_runnable = account.is_runnable,
+               was_runnable = is_runnable && account.was_runnable;
+    if (place == machines_.end() || place->number != account.machine) {
+      machines_.insert(place, {account.machine, account.virtual_time(), is_runnable, was_runnable});
+      continue;
+    }
+    place->clock = std::max(place->clock, account.virtual_time());
+    place->is_runnable |= is_runnable;
+    place->was_runnable |= was_runnable;
+  }
+}
+
+/// A machine that has just woken up does not count for the least clock. Otherwise a chain of
+/// machines, each of which wakes up as the one before falls asleep, would keep the floor low while
+/// others run on.
+void Policy::raise_floor() {
+  Nanoseconds least = INT64_MAX, least_of_all = INT64_MAX;
+  for (const Machine& machine : machines_) {
+    if (!machine.is_runnable) continue;
+    least_of_all = std::min(least_of_all, machine.clock);
+    if (machine.was_runnable) least = std::min(least, machine.clock);
   }
   if (least == INT64_MAX) least = least_of_all;
-  if (least != INT64_MAX) floor_ = std::max(floor_, least);
+  if (least == INT64_MAX) least = leap_;
+  floor_ = std::max(floor_, least);
+}
+
+void Policy::pull_up() {
+  look_at_machines();
+  raise_floor();
   for (Account& account : accounts_) {
+    const auto machine = std::lower_bound(
+        machines_.begin(), machines_.end(), account.machine,
+        [](const Machine& one, std::uint64_t number) { return one.number < number; });
     if (!account.is_runnable || !account.was_runnable)
-      account.pulled_up += std::max<Nanoseconds>(0, floor_ - account.virtual_time());
+      account.pulled_up +=
+          std::max<Nanoseconds>(0, std::max(floor_, machine->clock) - account.virtual_time());
     account.was_runnable = account.is_runnable;
   }
 }

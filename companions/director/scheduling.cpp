@@ -21,6 +21,7 @@ struct Attributes {
 
 constexpr std::uint32_t kDeadline = 6;       // SCHED_DEADLINE
 constexpr std::uint64_t kResetOnFork = 0x1;  // SCHED_FLAG_RESET_ON_FORK
+constexpr std::int32_t kLastNice = 19;
 constexpr std::uint64_t kUsefulFlags = 0x7;  // and those of SCHED_DEADLINE; not utilisation clamps
 
 /// Ordinary threads have a slice as their runtime, their own or the system's; the kernel does not
@@ -42,18 +43,17 @@ bool Scheduling::is_real_time() const {
 
 /// kResetOnFork: children of a real-time thread must not be real-time threads, since the director
 /// would not know them.
-Scheduling scheduling_of(Level level, bool side) {
-  const auto fifo = [side](std::uint32_t priority) {
-    return Scheduling{
-        .policy = SCHED_FIFO, .flags = kResetOnFork, .priority = priority + (side ? 1 : 0)};
+Scheduling scheduling_of(Level level) {
+  const auto fifo = [](std::uint32_t priority) {
+    return Scheduling{.policy = SCHED_FIFO, .flags = kResetOnFork, .priority = priority};
   };
   switch (level) {
     case Level::own:
       break;
     case Level::waiting:
-      return {.policy = SCHED_IDLE, .flags = kResetOnFork, .nice = side ? 1 : 0};
+      return {.policy = SCHED_IDLE, .flags = kResetOnFork};
     case Level::ordinary:
-      return {.policy = SCHED_BATCH, .flags = kResetOnFork, .nice = side ? 18 : 19};
+      return {.policy = SCHED_BATCH, .flags = kResetOnFork, .nice = kLastNice};
     case Level::standby:
       return fifo(5);
     case Level::running:
@@ -72,7 +72,7 @@ Scheduling scheduling_of(Level level, bool side) {
 /// of a real-time thread inherit nothing.
 bool is_directed(const Scheduling& scheduling) {
   if (scheduling.policy == SCHED_IDLE) return true;
-  return scheduling.policy == SCHED_BATCH && scheduling.nice >= 18;
+  return scheduling.policy == SCHED_BATCH && scheduling.nice == kLastNice;
 }
 
 int read_scheduling(pid_t thread, Scheduling& scheduling) {

@@ -36,10 +36,7 @@ enum class Level : std::uint8_t {
   guardian,
 };
 
-/// The system updates the consumption of a running thread only when it touches the thread, at the
-/// latest at its next tick (4 ms later at 250 Hz). A change of priority touches the thread. So each
-/// level has two priorities with the same meaning, and `side` chooses one.
-Scheduling scheduling_of(Level level, bool side);
+Scheduling scheduling_of(Level level);
 
 /// Whether a thread has this scheduling from the director, or from a parent that was directed.
 bool is_directed(const Scheduling& scheduling);

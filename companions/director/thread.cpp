@@ -3,9 +3,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
@@ -45,6 +48,7 @@ std::uint64_t field_of(std::string_view stat, int wanted) {
 }
 
 constexpr int kFieldOfBirth = 22;
+constexpr unsigned kCallsBetweenLooks = 10;
 
 }  // namespace
 
@@ -62,19 +66,35 @@ std::optional<Thread> Thread::open(pid_t process, pid_t thread) {
     return Descriptor(::open(path_of(process, thread, file).c_str(), O_RDONLY | O_CLOEXEC));
   };
   Thread opened;
-  opened.consumed_ = open_file("schedstat");
+  opened.schedstat_ = open_file("schedstat");
   opened.state_ = open_file("stat");
-  if (!opened.consumed_ || !opened.state_) return {};
+  if (!opened.schedstat_ || !opened.state_) return {};
   char text[1024];
   opened.id_ = {process, thread, field_of(read_start(opened.state_.number(), text), kFieldOfBirth)};
   opened.name_ = name_of(process, thread);
   if (opened.id_.born == 0 || opened.state() == 'X') return {};
+  const std::optional<Nanoseconds> before = opened.consumed_by_schedstat();
+  if (!before) return {};
+  opened.before_ = *before;
+  opened.counter_ = open_task_clock(thread);
+  if (!opened.counter_) opened.counter_error_ = errno;
   return opened;
 }
 
-std::optional<Nanoseconds> Thread::consumed() const {
+std::optional<Nanoseconds> Thread::consumed() {
+  if (!counter_) return consumed_by_schedstat();
+  const std::optional<Nanoseconds> counted = read_task_clock(counter_);
+  if (!counted) return {};
+  // The counter of a thread that has ended stands still; only the other file has its end.
+  const bool stands_still = *counted == std::exchange(last_, *counted);
+  looks_ = stands_still ? looks_ + 1 : 0;
+  if (looks_ > 0 && looks_ % kCallsBetweenLooks == 0 && !consumed_by_schedstat()) return {};
+  return before_ + *counted;
+}
+
+std::optional<Nanoseconds> Thread::consumed_by_schedstat() const {
   char text[64];
-  const std::string_view line = read_start(consumed_.number(), text);
+  const std::string_view line = read_start(schedstat_.number(), text);
   Nanoseconds value = 0;
   const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value);
   if (error != std::errc() || end == line.data()) return {};
@@ -85,6 +105,22 @@ char Thread::state() const {
   char text[1024];
   const std::string_view rest = behind_name(read_start(state_.number(), text));
   return rest.empty() || rest.front() == 'Z' ? 'X' : rest.front();
+}
+
+Descriptor open_task_clock(pid_t thread) {
+  perf_event_attr wanted{};
+  wanted.size = sizeof wanted;
+  wanted.type = PERF_TYPE_SOFTWARE;
+  wanted.config = PERF_COUNT_SW_TASK_CLOCK;
+  wanted.exclude_kernel = 1;  // counts the same, and needs less right
+  return Descriptor(static_cast<int>(
+      syscall(SYS_perf_event_open, &wanted, thread, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+}
+
+std::optional<Nanoseconds> read_task_clock(const Descriptor& counter) {
+  std::uint64_t count = 0;
+  if (read(counter.number(), &count, sizeof count) != sizeof count) return {};
+  return static_cast<Nanoseconds>(count);
 }
 
 std::vector<pid_t> threads_of(pid_t process) {

@@ -30,7 +30,7 @@ using Indices = std::vector<std::size_t>;
 Policy policy_with(unsigned cores, const std::vector<Nanoseconds>& consumed) {
   Policy policy(cores);
   for (const Nanoseconds one : consumed) {
-    policy.join(0, true);
+    policy.join(policy.accounts().size(), 0, true);
     policy.update(policy.accounts().size() - 1, one, true);
   }
   return policy;
@@ -106,10 +106,78 @@ TEST(DirectorPolicy, WithNobodyRunnableTimeStandsStill) {
   EXPECT_TRUE(having(policy, Turn::running).empty());
 }
 
+TEST(DirectorPolicy, AMachinesClockIsThatOfItsFirstProcessor) {
+  Policy policy(1);
+  for (const std::uint64_t machine : {7, 7, 8}) policy.join(machine, 0, true);
+  policy.decide();
+  policy.update(0, 50, true);
+  policy.update(1, 10, true);
+  policy.update(2, 30, true);
+  policy.decide();
+  EXPECT_EQ(policy.floor(), 30) << "machine 7 is at 50, machine 8 at 30";
+  EXPECT_EQ(having(policy, Turn::running), Indices{1}) << "turns are of processors";
+}
+
+TEST(DirectorPolicy, AnIdleProcessorIsDrawnToItsMachine) {
+  Policy policy(2);
+  for (const std::uint64_t machine : {7, 7, 8}) policy.join(machine, 0, true);
+  policy.update(0, 50, true);
+  policy.update(1, 10, false);
+  policy.update(2, 30, true);
+  policy.decide();
+  EXPECT_EQ(policy.accounts()[1].virtual_time(), 50);
+  EXPECT_EQ(policy.floor(), 30);
+  policy.update(1, 15, true);
+  policy.decide();
+  EXPECT_EQ(policy.accounts()[1].virtual_time(), 55) << "from there it goes on";
+}
+
+TEST(DirectorPolicy, AMachineOfSeveralProcessorsIsIdleIfAllAre) {
+  Policy policy(1);
+  for (const std::uint64_t machine : {7, 7, 8}) policy.join(machine, 0, true);
+  policy.decide();
+  policy.update(0, 20, false);
+  policy.update(1, 5, false);
+  policy.update(2, 90, true);
+  policy.decide();
+  EXPECT_EQ(policy.floor(), 90);
+  EXPECT_EQ(policy.accounts()[0].virtual_time(), 90);
+  EXPECT_EQ(policy.accounts()[1].virtual_time(), 90);
+}
+
+TEST(DirectorPolicy, TheClockLeapsOnlyIfAllAreIdle) {
+  Policy policy = policy_with(1, {100, 200});
+  policy.set_leap(5'000);
+  policy.update(1, 200, false);
+  policy.decide();
+  EXPECT_EQ(policy.floor(), 100);
+  policy.update(0, 100, false);
+  policy.decide();
+  EXPECT_EQ(policy.floor(), 5'000);
+  EXPECT_EQ(policy.accounts()[0].virtual_time(), 5'000);
+  policy.set_leap(INT64_MIN);
+  policy.decide();
+  EXPECT_EQ(policy.floor(), 5'000);
+}
+
+TEST(DirectorPolicy, AWeightIsConsumedTimeForVirtualTime) {
+  Policy policy = policy_with(1, {100, 100});
+  policy.set_weight(0, 4);
+  EXPECT_EQ(policy.accounts()[0].virtual_time(), 100) << "what was consumed stays as it counted";
+  policy.update(0, 500, true);
+  policy.update(1, 150, true);
+  EXPECT_EQ(policy.accounts()[0].virtual_time(), 200);
+  policy.decide();
+  EXPECT_EQ(having(policy, Turn::running), Indices{1});
+  policy.set_weight(0, 1);
+  policy.update(0, 510, true);
+  EXPECT_EQ(policy.accounts()[0].virtual_time(), 210);
+}
+
 TEST(DirectorPolicy, WhoComesBeginsAtTheFloorWhateverItHasConsumed) {
   Policy policy = policy_with(1, {500, 700});
   policy.decide();
-  policy.join(123'456, true);
+  policy.join(9, 123'456, true);
   EXPECT_EQ(policy.accounts()[2].virtual_time(), 500);
 }
 
@@ -143,7 +211,7 @@ class Simulation {
         random_(seed),
         policy_(shape.cores),
         asleep_(shape.threads, 0) {
-    for (std::size_t i = 0; i < shape.threads; ++i) policy_.join(0, true);
+    for (std::size_t i = 0; i < shape.threads; ++i) policy_.join(i, 0, true);
   }
 
   /// The spreads, sorted.
