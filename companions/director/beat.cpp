@@ -95,7 +95,7 @@ void Beat::take_directed(Found& found) {
           "thread {} ('{}') of process {} is a real-time thread already, so it cannot be directed",
           found.thread.id().thread, found.thread.name(), found.thread.id().process));
     }
-    if (!found.thread.has_counter()) return;  // it has ended, or the system has no counter left
+    if (!found.thread.clock()) return;  // it has ended, or the system has no counter left
     if (entry == nullptr) entry = roll_entry_of(found);
     give_cores(found, *entry);
   }

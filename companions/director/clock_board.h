@@ -61,8 +61,11 @@ class ClockBoard {
     return copies_[readers_];
   }
   void set_leap(Nanoseconds to) { leap_.store(to, std::memory_order_relaxed); }
-  /// Lets bell() ring once at the next tick. Call newest() after it, as the tick may just have been.
-  void await_tick() { awaited_.store(true); }
+  /// Lets bell() ring once at the next tick. False if there are newer clocks already.
+  bool await_tick() {
+    awaited_.store(true);
+    return (between_.load() & kNew) == 0;
+  }
   /// An eventfd.
   const Descriptor& bell() const { return bell_; }
 

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "director/clock_now.h"
 #include "director/groups.h"
 #include "orrery/error.h"
 
@@ -23,12 +24,6 @@ constexpr Nanoseconds kSecond = 1'000'000'000;
 constexpr Nanoseconds kBetweenMeetings = 50'000'000;
 constexpr std::size_t kMoreViews = 64;           // for threads that come later
 constexpr Nanoseconds kTickAtRest = 10'000'000;  // while all threads are idle
-
-Nanoseconds clock_now() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * kSecond + now.tv_nsec;
-}
 
 void sleep_until(Nanoseconds time) {
   const timespec wanted{.tv_sec = time / kSecond, .tv_nsec = time % kSecond};
@@ -113,13 +108,13 @@ void Director::require_right() const {
 
 void Director::require_counters() const {
   for (const Found& one : found_) {
-    if (one.thread.has_counter() || one.thread.state() == 'X') continue;
+    if (one.thread.clock() || one.thread.state() == 'X') continue;
     throw UsageError(fmt::format(
         "the time that thread {} ('{}') of process {} consumes cannot be counted ({}): run the "
         "director as root or with the capability CAP_PERFMON, or allow it by "
         "'sysctl kernel.perf_event_paranoid=2'; '--watch' measures without that right",
         one.thread.id().thread, one.thread.name(), one.thread.id().process,
-        std::strerror(one.thread.counter_error())));
+        std::strerror(one.thread.clock().error())));
   }
 }
 
@@ -150,6 +145,13 @@ void Director::choose_ceiling() {
   }
   ceiling_ = std::min(orders_.ceiling, most_ceiling_);
   if (orders_.ceiling <= most_ceiling_) ceiling_reason_.clear();
+}
+
+std::vector<std::pair<ThreadId, TaskClock>> Director::task_clocks() const {
+  std::vector<std::pair<ThreadId, TaskClock>> clocks;
+  for (const Found& one : found_)
+    if (!one.is_helper) clocks.emplace_back(one.thread.id(), one.thread.clock());
+  return clocks;
 }
 
 void Director::start() {

@@ -39,6 +39,8 @@ class Director {
   Director(const Director&) = delete;
   Director& operator=(const Director&) = delete;
 
+  /// Of the threads to be directed. Call it before start().
+  std::vector<std::pair<ThreadId, TaskClock>> task_clocks() const;
   /// Begins to direct threads.
   void start();
   /// Looks for new threads; call it ten times a second. False if there is nothing left to direct,

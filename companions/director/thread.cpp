@@ -75,21 +75,18 @@ std::optional<Thread> Thread::open(pid_t process, pid_t thread) {
   if (opened.id_.born == 0 || opened.state() == 'X') return {};
   const std::optional<Nanoseconds> before = opened.consumed_by_schedstat();
   if (!before) return {};
-  opened.before_ = *before;
-  opened.counter_ = open_task_clock(thread);
-  if (!opened.counter_) opened.counter_error_ = errno;
+  opened.clock_ = TaskClock(thread, *before);
   return opened;
 }
 
 std::optional<Nanoseconds> Thread::consumed() {
-  if (!counter_) return consumed_by_schedstat();
-  const std::optional<Nanoseconds> counted = read_task_clock(counter_);
-  if (!counted) return {};
+  const std::optional<Nanoseconds> consumed = clock_.consumed();
+  if (!consumed) return consumed_by_schedstat();
   // The counter of a thread that has ended stands still; only the other file has its end.
-  const bool stands_still = *counted == std::exchange(last_, *counted);
+  const bool stands_still = *consumed == std::exchange(last_, *consumed);
   looks_ = stands_still ? looks_ + 1 : 0;
   if (looks_ > 0 && looks_ % kCallsBetweenLooks == 0 && !consumed_by_schedstat()) return {};
-  return before_ + *counted;
+  return consumed;
 }
 
 std::optional<Nanoseconds> Thread::consumed_by_schedstat() const {
@@ -107,20 +104,22 @@ char Thread::state() const {
   return rest.empty() || rest.front() == 'Z' ? 'X' : rest.front();
 }
 
-Descriptor open_task_clock(pid_t thread) {
+TaskClock::TaskClock(pid_t thread, Nanoseconds before) : before_(before) {
   perf_event_attr wanted{};
   wanted.size = sizeof wanted;
   wanted.type = PERF_TYPE_SOFTWARE;
   wanted.config = PERF_COUNT_SW_TASK_CLOCK;
   wanted.exclude_kernel = 1;  // counts the same, and needs less right
-  return Descriptor(static_cast<int>(
-      syscall(SYS_perf_event_open, &wanted, thread, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+  const auto file =
+      static_cast<int>(syscall(SYS_perf_event_open, &wanted, thread, -1, -1, PERF_FLAG_FD_CLOEXEC));
+  error_ = file < 0 ? errno : 0;
+  if (file >= 0) file_ = std::make_shared<const Descriptor>(file);
 }
 
-std::optional<Nanoseconds> read_task_clock(const Descriptor& counter) {
+std::optional<Nanoseconds> TaskClock::consumed() const {
   std::uint64_t count = 0;
-  if (read(counter.number(), &count, sizeof count) != sizeof count) return {};
-  return static_cast<Nanoseconds>(count);
+  if (!file_ || read(file_->number(), &count, sizeof count) != sizeof count) return {};
+  return before_ + static_cast<Nanoseconds>(count);
 }
 
 std::vector<pid_t> threads_of(pid_t process) {

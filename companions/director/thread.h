@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,6 +45,26 @@ struct ThreadId {
   bool operator==(const ThreadId&) const = default;
 };
 
+/// The processor time that a thread has consumed, exact at any moment. Copies read one counter.
+class TaskClock {
+ public:
+  TaskClock() = default;
+  /// `before`: what the thread has consumed. Without the right to a counter (CAP_PERFMON, or
+  /// kernel.perf_event_paranoid of 2 or less), or without the thread, the clock is empty.
+  TaskClock(pid_t thread, Nanoseconds before);
+
+  explicit operator bool() const { return file_ != nullptr; }
+  /// The system's error number if it is empty.
+  int error() const { return error_; }
+  /// Nothing if it is empty. Of a thread that has ended, what it had consumed.
+  std::optional<Nanoseconds> consumed() const;
+
+ private:
+  std::shared_ptr<const Descriptor> file_;
+  Nanoseconds before_ = 0;
+  int error_ = 0;
+};
+
 class Thread {
  public:
   /// Nothing if the thread does not exist (any more).
@@ -52,12 +73,10 @@ class Thread {
   const ThreadId& id() const { return id_; }
   const std::string& name() const { return name_; }
 
-  /// Processor time, exact if has_counter(). Nothing if the thread has ended, at the latest at the
-  /// eleventh call after that.
+  /// Processor time, exact if clock() is not empty. Nothing if the thread has ended, at the latest at
+  /// the eleventh call after that.
   std::optional<Nanoseconds> consumed();
-  bool has_counter() const { return static_cast<bool>(counter_); }
-  /// The system's error number if there is no counter.
-  int counter_error() const { return counter_error_; }
+  const TaskClock& clock() const { return clock_; }
   /// The system's letter: 'R' running or runnable, 'S' sleeping, 'T' stopped, ...; 'X' if the
   /// thread has ended.
   char state() const;
@@ -67,19 +86,11 @@ class Thread {
   std::optional<Nanoseconds> consumed_by_schedstat() const;
   ThreadId id_;
   std::string name_;
-  int counter_error_ = 0;
-  Nanoseconds before_ = 0;  ///< consumption before the counter
-  Nanoseconds last_ = -1;   ///< the last count
-  unsigned looks_ = 0;      ///< calls with that count
-  Descriptor counter_, schedstat_, state_;
+  TaskClock clock_;
+  Nanoseconds last_ = -1;  ///< consumed at the last call
+  unsigned looks_ = 0;     ///< calls with that consumption
+  Descriptor schedstat_, state_;
 };
-
-/// Opens a counter of the processor time that a thread consumes from now on, in nanoseconds. Without
-/// the right to it (CAP_PERFMON, or kernel.perf_event_paranoid of 2 or less), or without the thread,
-/// the descriptor is empty, and errno says why.
-Descriptor open_task_clock(pid_t thread);
-/// The count of such a counter; nothing if it cannot be read.
-std::optional<Nanoseconds> read_task_clock(const Descriptor& counter);
 
 /// The threads of a process now; none if the process does not exist.
 std::vector<pid_t> threads_of(pid_t process);

@@ -76,7 +76,9 @@ struct Kind {
   std::span<const std::string_view> keys;  ///< that a [[host]] of this kind may have
   void (*read)(const TomlTable& table, Host& host);
 };
-constexpr Kind kKinds[] = {{"uml", kUmlKeys, read_uml_host}, {"qemu", kQemuKeys, read_qemu_host}};
+constexpr Kind kKinds[] = {{"uml", kUmlKeys, read_uml_host},
+                           {"qemu", kQemuKeys, read_qemu_host},
+                           {"vm", kVmKeys, read_vm_host}};
 constexpr std::string_view kHostKeys[] = {"name", "machine", "on_exit", "clock"};
 
 std::string read_user(const TomlTable& table) {

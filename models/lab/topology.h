@@ -21,6 +21,7 @@
 #include "qemu/qemu_host.h"
 #include "radio.h"
 #include "uml/uml_host.h"
+#include "vm/vm_host.h"
 
 namespace orrery::lab {
 
@@ -67,7 +68,7 @@ struct Node {
 };
 
 /// What a host is: the key `machine`, in the order of the table in topology.cpp.
-enum class MachineKind : std::uint8_t { uml, qemu };
+enum class MachineKind : std::uint8_t { uml, qemu, vm };
 
 struct Host : Node {
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
@@ -79,6 +80,7 @@ struct Host : Node {
   MachineKind machine = MachineKind::uml;
   UmlHost uml;    ///< of a host of this kind
   QemuHost qemu;  ///< of a host of this kind
+  VmHost vm;      ///< of a host of this kind
   HostClock clock;
   std::int64_t clock_offset_ns = 0;  ///< how much later its date is at the start
   unsigned memory_megabytes = 32;    ///< the most that it uses
@@ -89,7 +91,9 @@ struct Host : Node {
   bool has_shell = false;  ///< at its last port
   bool may_end = false;    ///< the run goes on if this host fails
 
-  bool has_linux() const { return machine == MachineKind::uml || qemu.has_linux(); }
+  bool has_linux() const {
+    return machine == MachineKind::uml || (machine == MachineKind::qemu && qemu.has_linux());
+  }
   bool has_own_clock() const { return clock.drifts() || clock_offset_ns != 0; }
   /// The date that the host's clock shows at the start, in nanoseconds of Unix time.
   std::int64_t start_of_day_ns() const { return kStartOfDayS * 1'000'000'000 + clock_offset_ns; }
