@@ -18,7 +18,7 @@
 namespace orrery::director {
 
 struct ProcessorClock {
-  ThreadId id;
+  ThreadId id = {};
   std::uint64_t machine = 0;  ///< as in Policy
   Nanoseconds consumed = 0, virtual_time = 0;
   double weight = 1;

@@ -22,35 +22,32 @@ Network::Frame Network::Queue::pop() {
 }
 
 Network::Network(const lab::Topology& topology, std::uint64_t seed, const std::string& folder)
-    : topology_(topology),
-      tables_(topology.switches.size()),
-      for_hosts_(topology.hosts.size()),
-      counts_(topology.hosts.size()) {
+    : topology_(topology), tables_(topology.switches.size()), counts_(topology.hosts.size()) {
   Random keys(seed, 0);
   for (lab::NodeId id = 0; id < topology.nodes(); ++id) {
     const lab::Node& node = topology.node(id);
-    first_port_.push_back(senders_.size());
+    first_port_.push_back(sides_.size());
     for (std::size_t i = 0; i < node.ports.size(); ++i) {
       const lab::Port& port = node.ports[i];
       least_delay_ = std::min(least_delay_, port.wire.least_delay_ns());
-      senders_.push_back({.outgoing = lab::Outgoing(port.wire, keys.next()), .capture = nullptr});
+      sides_.push_back({.outgoing = lab::Outgoing(port.wire, keys.next())});
       if (topology.is_host(id) && port.capture && !folder.empty())
-        senders_.back().capture = std::make_unique<lab::Capture>(folder + "/" + node.name + "-eth" +
-                                                                 std::to_string(i) + ".pcap");
+        sides_.back().capture = std::make_unique<lab::Capture>(folder + "/" + node.name + "-eth" +
+                                                               std::to_string(i) + ".pcap");
     }
   }
 }
 
 bool Network::leave(lab::NodeId node, unsigned port, Nanoseconds time,
                     std::vector<std::byte> frame) {
-  Sender& from = sender(node, port);
+  Side& from = side(node, port);
   from.last = time = std::max(time, from.last);
   const lab::Outgoing::Passage passage = from.outgoing.send(time, frame.size());
   if (!passage.arrives()) return false;
   if (passage.fate == lab::Outgoing::Fate::corrupted)
     frame[passage.flipped_bit / 8] ^= std::byte{1} << (passage.flipped_bit % 8);
   const lab::Wire& wire = from.outgoing.wire();
-  Queue& queue = topology_.is_host(wire.node) ? for_hosts_[wire.node] : at_switches_;
+  Queue& queue = topology_.is_host(wire.node) ? side(wire.node, wire.port).arriving : at_switches_;
   if (queue.bytes + frame.size() > kMostBytes) return false;
   queue.push({.time = passage.arrival_ns,
               .number = next_number_++,
@@ -62,11 +59,12 @@ bool Network::leave(lab::NodeId node, unsigned port, Nanoseconds time,
 
 void Network::sent(lab::NodeId host, unsigned port, Nanoseconds time,
                    std::vector<std::byte> frame) {
-  Sender& from = sender(host, port);
+  Side& from = side(host, port);
   time = std::max(time, from.last);
   if (from.capture) from.capture->sent(time, frame);
   ++counts_[host].sent;
-  if (!leave(host, port, time, std::move(frame))) ++counts_[host].lost;
+  const bool is_frame = frame.size() >= lab::ethernet::kHeaderBytes;
+  if (!is_frame || !leave(host, port, time, std::move(frame))) ++counts_[host].lost;
 }
 
 void Network::pass_switch(Frame frame) {
@@ -82,14 +80,14 @@ void Network::advance(Nanoseconds system) {
     pass_switch(at_switches_.pop());
 }
 
-const Network::Frame* Network::next_for(lab::NodeId host) const {
-  const auto& frames = for_hosts_[host].frames;
+const Network::Frame* Network::next_for(lab::NodeId host, unsigned port) const {
+  const auto& frames = side(host, port).arriving.frames;
   return frames.empty() ? nullptr : &frames.top();
 }
 
-Network::Frame Network::take(lab::NodeId host) {
-  Frame frame = for_hosts_[host].pop();
-  Sender& card = sender(host, frame.port);
+Network::Frame Network::take(lab::NodeId host, unsigned port) {
+  Side& card = side(host, port);
+  Frame frame = card.arriving.pop();
   if (card.capture) card.capture->received(frame.time, frame.bytes);
   ++counts_[host].arrived;
   return frame;
@@ -98,8 +96,8 @@ Network::Frame Network::take(lab::NodeId host) {
 Nanoseconds Network::next() const {
   Nanoseconds first = INT64_MAX;
   if (!at_switches_.frames.empty()) first = at_switches_.frames.top().time;
-  for (const Queue& queue : for_hosts_)
-    if (!queue.frames.empty()) first = std::min(first, queue.frames.top().time);
+  for (const Side& one : sides_)
+    if (!one.arriving.frames.empty()) first = std::min(first, one.arriving.frames.top().time);
   return first;
 }
 

@@ -27,8 +27,8 @@ namespace orrery::director {
 
 class Network {
  public:
-  /// More bytes than these may not be on their way to a machine or wait at a switch: further frames
-  /// are lost, as in a full queue.
+  /// More bytes than these may not be on their way to a card or to the switches: further frames are
+  /// lost, as in a full queue.
   static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 
   struct Frame {
@@ -45,15 +45,16 @@ class Network {
   /// `folder`: for the captures, NAME-ethN.pcap; empty: none. `topology` must outlive the network.
   Network(const lab::Topology& topology, std::uint64_t seed, const std::string& folder);
 
-  /// A machine sends a frame when its clock shows `time`.
+  /// A machine sends a frame when its clock shows `time`. What is shorter than the header of a frame is
+  /// lost.
   void sent(lab::NodeId host, unsigned port, Nanoseconds time, std::vector<std::byte> frame);
   /// Passes on what arrives at switches before or at `system` plus the least delay of all links: no
   /// frame with an earlier arrival can come any more, if no machine's clock is below `system`.
   void advance(Nanoseconds system);
-  /// The next frame for a machine; nullptr if there is none.
-  const Frame* next_for(lab::NodeId host) const;
+  /// The next frame for a card of a machine; nullptr if there is none.
+  const Frame* next_for(lab::NodeId host, unsigned port) const;
   /// Removes that frame; it is in the capture from now on.
-  Frame take(lab::NodeId host);
+  Frame take(lab::NodeId host, unsigned port);
   /// The arrival of the first frame anywhere; INT64_MAX if there is none.
   Nanoseconds next() const;
 
@@ -73,13 +74,17 @@ class Network {
     void push(Frame frame);
     Frame pop();
   };
-  struct Sender {
+  struct Side {
     lab::Outgoing outgoing;
     Nanoseconds last = 0;
-    std::unique_ptr<lab::Capture> capture;
+    Queue arriving = {};  ///< of a machine's card
+    std::unique_ptr<lab::Capture> capture = nullptr;
   };
 
-  Sender& sender(lab::NodeId node, unsigned port) { return senders_[first_port_[node] + port]; }
+  Side& side(lab::NodeId node, unsigned port) { return sides_[first_port_[node] + port]; }
+  const Side& side(lab::NodeId node, unsigned port) const {
+    return sides_[first_port_[node] + port];
+  }
   /// False if the frame does not arrive.
   bool leave(lab::NodeId node, unsigned port, Nanoseconds time, std::vector<std::byte> frame);
   void pass_switch(Frame frame);
@@ -87,10 +92,9 @@ class Network {
   const lab::Topology& topology_;
   Nanoseconds least_delay_ = INT64_MAX;
   std::vector<std::size_t> first_port_;  // by node
-  std::vector<Sender> senders_;          // by node and port
+  std::vector<Side> sides_;              // by node and port
   std::vector<lab::SwitchTable> tables_;
   Queue at_switches_;
-  std::vector<Queue> for_hosts_;
   std::vector<Counts> counts_;
   std::uint64_t next_number_ = 0;
 };

@@ -24,7 +24,8 @@ namespace {
 
 constexpr Nanoseconds kSecond = 1'000'000'000, kMicrosecond = 1'000, kMillisecond = 1'000'000;
 constexpr unsigned kFramesOfATick = 48;
-constexpr std::size_t kMostFrame = 65536;  // bytes; QEMU's largest, with offloads
+constexpr std::size_t kMostFrame = 65536;                  // bytes; QEMU's largest, with offloads
+constexpr Nanoseconds kBetweenTries = 200 * kMicrosecond;  // of a frame for a card that is full
 constexpr Nanoseconds kLongestSleep = 50 * kMillisecond;
 
 }  // namespace
@@ -34,13 +35,12 @@ Switchboard::Switchboard(Network& network, MachineTimes& times, std::vector<std:
     : network_(network),
       times_(times),
       settings_(std::move(settings)),
-      full_until_(cards.size(), 0),
+      machines_(cards.size()),
       ready_cards_(epoll_create1(EPOLL_CLOEXEC)),
       buffer_(kMostFrame),
       own_{.machines = {}, .late = SpreadCounts(kMicrosecond), .refused = 0},
       shared_(own_) {
   for (lab::NodeId host = 0; host < cards.size(); ++host) {
-    first_card_.push_back(cards_.size());
     for (unsigned port = 0; port < cards[host].size(); ++port)
       cards_.push_back({.host = host, .port = port, .socket = cards[host][port]});
   }
@@ -122,11 +122,11 @@ void Switchboard::wait(bool is_held) {
 Nanoseconds Switchboard::next_wake_up() {
   const Nanoseconds now = clock_now();
   Nanoseconds first = INT64_MAX;
-  for (lab::NodeId host = 0; host < first_card_.size(); ++host) {
-    const Network::Frame* const frame = network_.next_for(host);
+  for (const Card& card : cards_) {
+    const Network::Frame* const frame = network_.next_for(card.host, card.port);
     if (frame == nullptr) continue;
-    const auto due = times_.earliest(host, frame->time, now);
-    if (due) first = std::min(first, std::max(*due, full_until_[host]));
+    const auto due = times_.earliest(card.host, frame->time, now);
+    if (due) first = std::min(first, std::max(*due, card.full_until));
   }
   return first;
 }
@@ -144,12 +144,7 @@ void Switchboard::read_frames() {
 
 bool Switchboard::read_frame(Card& card) {
   const ssize_t bytes = recv(card.socket, buffer_.data(), buffer_.size(), MSG_DONTWAIT | MSG_TRUNC);
-  if (bytes <= 0) {
-    if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-    card.is_open = false;  // its machine has ended
-    epoll_ctl(ready_cards_.number(), EPOLL_CTL_DEL, card.socket, nullptr);
-    return false;
-  }
+  if (bytes < 0) return errno == ECONNRESET;
   if (!times_.knows(card.host)) return true;
   const auto size = std::min(static_cast<std::size_t>(bytes), buffer_.size());
   network_.sent(card.host, card.port, times_.exact(card.host),
@@ -158,31 +153,30 @@ bool Switchboard::read_frame(Card& card) {
 }
 
 void Switchboard::deliver() {
-  for (lab::NodeId host = 0; host < first_card_.size(); ++host)
-    while (deliver_next(host)) {
+  for (Card& card : cards_)
+    while (deliver_next(card)) {
     }
 }
 
-/// False if there is nothing for this machine now.
-bool Switchboard::deliver_next(lab::NodeId host) {
-  const Network::Frame* const first = network_.next_for(host);
+/// False if there is nothing for this card now.
+bool Switchboard::deliver_next(Card& card) {
+  const Network::Frame* const first = network_.next_for(card.host, card.port);
   const Nanoseconds now = clock_now();
-  if (first == nullptr || now < full_until_[host]) return false;
-  const auto due = times_.earliest(host, first->time, now);
+  if (first == nullptr || now < card.full_until) return false;
+  const auto due = times_.earliest(card.host, first->time, now);
   if (!due || *due > now) return false;
-  const Nanoseconds clock = times_.exact(host);
+  const Nanoseconds clock = times_.exact(card.host);
   if (clock < first->time) return false;
-  const Card& card = cards_[first_card_[host] + first->port];
-  if (card.is_open && send(card.socket, first->bytes.data(), first->bytes.size(),
-                           MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+  if (send(card.socket, first->bytes.data(), first->bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL) <
+      0) {
     if (errno == EAGAIN || errno == ENOBUFS) {
-      full_until_[host] = now + kMillisecond;
+      card.full_until = now + kBetweenTries;
       return false;
     }
-    ++own_.refused;
+    ++own_.refused;  // the machine has ended
   }
   own_.late.add(clock - first->time);
-  network_.take(host);
+  network_.take(card.host, card.port);
   return true;
 }
 
@@ -191,7 +185,7 @@ void Switchboard::share_counts() {
   const std::unique_lock lock(sharing_, std::try_to_lock);
   if (!lock) return;
   shared_.machines.clear();
-  for (lab::NodeId host = 0; host < first_card_.size(); ++host)
+  for (lab::NodeId host = 0; host < machines_; ++host)
     shared_.machines.push_back(network_.counts(host));
   shared_.late = own_.late;
   shared_.refused = own_.refused;

@@ -60,7 +60,7 @@ class Switchboard {
     lab::NodeId host;
     unsigned port;
     int socket;
-    bool is_open = true;
+    Nanoseconds full_until = 0;  ///< takes nothing before
   };
   void run();
   void become_real_time() const;
@@ -68,7 +68,7 @@ class Switchboard {
   void read_frames();
   bool read_frame(Card& card);
   void deliver();
-  bool deliver_next(lab::NodeId host);
+  bool deliver_next(Card& card);
   void share_counts();
   Nanoseconds next_wake_up();
 
@@ -76,9 +76,8 @@ class Switchboard {
   MachineTimes& times_;
   const Settings settings_;
   std::vector<Card> cards_;
-  std::vector<std::size_t> first_card_;  // by host
-  std::vector<Nanoseconds> full_until_;  // by host: its card takes nothing before
-  Descriptor ready_cards_;               // epoll
+  std::size_t machines_;
+  Descriptor ready_cards_;  // epoll
   std::vector<std::byte> buffer_;
   unsigned frames_left_ = 0;  ///< that may be read in this tick
   Nanoseconds tick_at_ = 0, shared_at_ = 0;
