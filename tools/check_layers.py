@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIST = ROOT / "tools/layers.txt"
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 # Folders of these have a part for each of their own folders.
-DIVIDED = {"src/engine", "src/run", "src/transport", "companions/llf"}
+DIVIDED = {"src/engine", "src/run", "src/transport", "companions/llf", "companions/director"}
 
 
 def part_of(path):

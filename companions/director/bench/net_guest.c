@@ -3,7 +3,7 @@
 // The only program of a guest of net.py: process 1 of a kernel without a disk. The command line of the
 // kernel has its task:
 //
-//   task=cnd|vnd|ping|idle rank=R ranks=N rounds=K apart=LOOPS
+//   task=cnd|vnd|worm|idle rank=R ranks=N rounds=K apart=LOOPS
 //
 // Ranks have the addresses 10.0.0.(R+1) and know those of the cards of all (h1 to hN, of which the
 // director makes them), so the only frames are those of the experiment. The last rank begins. All ranks
@@ -12,11 +12,13 @@
 // cnd: the last rank sends a message to each of 1 .. N-2, which pass it on to rank 0: they arrive in the
 //      order in which they were sent, if all ways are equally long.
 // vnd: message i goes over 2i ways through random ranks and then arrives at rank 0: in the order of i.
-// ping: the last rank sends a message to rank 0 and gets it back, K times, and tells how long each took.
+// worm: the last rank is infected. Who is infected opens connections (TCP) to two more and sends a byte
+//      over each, which infects them: so 1, 2, 4, ... ranks a generation.
 // idle: nothing.
 //
 // Between two messages the last rank computes, LOOPS thousand rounds of a loop. Round 0 warms up.
-// Rank 0 writes "order ROUND MESSAGE" for each message that arrives. When all is done, all power off.
+// Rank 0 writes "order ROUND MESSAGE ...", in the order in which they arrived. When all is done, all
+// power off.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -143,7 +145,7 @@ static void tell(int place, enum kind kind, int round) {
 }
 
 static int messages_of_round(void) {
-  return strcmp(task, "vnd") == 0 ? ranks : strcmp(task, "ping") == 0 ? 1 : ranks - 2;
+  return strcmp(task, "vnd") == 0 ? ranks : ranks - 2;
 }
 
 static void compute(int loops) {
@@ -159,10 +161,6 @@ static void send_round(int round) {
     if (strcmp(task, "vnd") == 0) {
       draw_path(message.path, 2 * i, ranks, &state);
       message.left = (uint16_t)(2 * i);
-    } else if (strcmp(task, "ping") == 0) {
-      message.path[0] = 0;
-      message.path[1] = (uint8_t)(ranks - 1);
-      message.left = 2;
     } else {
       message.path[0] = (uint8_t)i;
       message.left = 2;
@@ -180,7 +178,8 @@ static int receive(struct message *message) {
   return 0;
 }
 
-/// Rank 0: counts the messages of a round, and tells the last rank when all are here.
+/// Rank 0: counts the messages of a round, and tells the last rank when all are here. Text on the
+/// console takes long, so the line comes when the round is over.
 static void count(const struct message *message) {
   static uint16_t order[kMostMessages];
   static int came, round = -1;
@@ -188,7 +187,10 @@ static void count(const struct message *message) {
   round = message->round;
   if (came < kMostMessages) order[came++] = message->number;
   if (came < messages_of_round()) return;
-  for (int i = 0; i < came; ++i) printf("order %d %d\n", round, order[i]);
+  char line_of_round[16 + 5 * kMostMessages];
+  int length = sprintf(line_of_round, "order %d", round);
+  for (int i = 0; i < came; ++i) length += sprintf(line_of_round + length, " %d", order[i]);
+  puts(line_of_round);
   tell(ranks - 1, kDone, round);
 }
 
@@ -197,6 +199,36 @@ static void end_all(void) {
     for (int again = 0; again < 3; ++again) tell(i, kEnd, 0);
   for (const double end = now() + 0.5; now() < end;) {
   }
+}
+
+/// Place in the tree of infections: 0 is the last rank, which is infected first.
+static void infect(int place) {
+  int connections[2] = {-1, -1};
+  puts("infected");
+  for (int i = 0; i < 2 && 2 * place + 1 + i < ranks; ++i) {
+    const struct sockaddr_in to = address_of(2 * place + i);
+    connections[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    connect(connections[i], (const struct sockaddr *)&to, sizeof to);
+  }
+  for (int left = (connections[0] >= 0) + (connections[1] >= 0); left > 0; sched_yield()) {
+    for (int i = 0; i < 2; ++i) {
+      if (connections[i] < 0 || send(connections[i], "w", 1, MSG_NOSIGNAL) != 1) continue;
+      connections[i] = -1;
+      --left;
+    }
+  }
+}
+
+static void await_worm(void) {
+  const int listening = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+  const struct sockaddr_in own = address_of(rank);
+  if (bind(listening, (const struct sockaddr *)&own, sizeof own) != 0 || listen(listening, 4) != 0)
+    perror("listen");
+  int connection;
+  char byte;
+  while ((connection = accept4(listening, NULL, NULL, SOCK_NONBLOCK)) < 0) sched_yield();
+  while (recv(connection, &byte, 1, 0) != 1) sched_yield();
+  infect(rank + 1);
 }
 
 /// The last rank: one round after the other. A round whose messages do not come ends after a while.
@@ -210,19 +242,17 @@ static void lead(void) {
     if (receive(&message) && message.kind == kGo) break;
   }
   puts("begins");
+  if (strcmp(task, "worm") == 0) {
+    infect(0);
+    for (;;) sched_yield();
+  }
   for (int round = 0; round <= rounds; ++round) {
     const double begin = now();
     send_round(round);
     while (now() < begin + 60) {
       if (!receive(&message) || message.round != round) continue;
       if (message.kind == kDone) break;
-      if (message.kind != kMessage) continue;
-      if (message.left > 0) {
-        send_on(&message);
-      } else {
-        printf("took %.6f\n", now() - begin);
-        break;
-      }
+      if (message.kind == kMessage) send_on(&message);
     }
   }
   end_all();
@@ -230,9 +260,13 @@ static void lead(void) {
 
 static void follow(void) {
   struct message message;
+  if (strcmp(task, "worm") == 0 && rank > 0) await_worm();
   for (;;) {
     if (!receive(&message)) continue;
-    if (message.kind == kHello) tell(ranks - 1, kGo, 0);
+    if (message.kind == kHello) {
+      tell(ranks - 1, kGo, 0);
+      if (strcmp(task, "worm") == 0) await_worm();
+    }
     if (message.kind == kEnd) return;
     if (message.kind != kMessage) continue;
     if (message.left > 0)

@@ -17,7 +17,6 @@ JSON and a picture are left. Bars are printed with what was measured, met or not
 """
 
 import csv
-import gzip
 import json
 import shutil
 import subprocess
@@ -27,56 +26,17 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bench"))
-from harness import (ROOT, Bars, Failed, Progress, Series, Table, alternate, at_least,  # noqa: E402
+from harness import (Bars, Failed, Progress, Series, Table, alternate, at_least,  # noqa: E402
                      command, launch, panels, parser, require, save_picture, write_record)
+from guests import FOLDER, UNCALIBRATED, initial_files, kernel  # noqa: E402
 
-FOLDER = ROOT / "build/director-guests"
 PATIENCE_S = 240
 P99_BAR, MOST_BAR = 2, 4  # in ticks
-# A guest that does not get its time calibrates its clocks wrongly, or for ever.
-UNCALIBRATED = "tsc_early_khz=2000000 lpj=4000000 no_timer_check"
 WAYS = {"director": [], "system": ["--watch"]}
 CASES = ("computing", "idle to busy", "beside a hog")
 
 
 # --- guests ---------------------------------------------------------------------------------------
-
-def kernel():
-    """The kernel of the newest image that linux-image-cloud-amd64 stands for."""
-    found = sorted(FOLDER.glob("kernel/boot/vmlinuz-*"))
-    if found:
-        return found[-1]
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    words = subprocess.run(["apt-cache", "depends", "linux-image-cloud-amd64"], text=True,
-                           capture_output=True, check=False).stdout.split()
-    images = [word for word in words if word.startswith("linux-image-") and word[12].isdigit()]
-    if not images:
-        raise Failed("there is no package linux-image-cloud-amd64 here; --kernel names another")
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(["apt-get", "-qq", "download", images[0]], cwd=folder, check=True)
-        package = next(Path(folder).glob("*.deb"))
-        subprocess.run(["dpkg-deb", "-x", package, FOLDER / "kernel"], check=True)
-    return sorted(FOLDER.glob("kernel/boot/vmlinuz-*"))[-1]
-
-
-def archive(program):
-    """A cpio archive (newc) with /init and the console that it reads and writes."""
-    def entry(path, mode, data=b"", device=(0, 0)):
-        fields = [0, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(path) + 1, 0]
-        head = b"070701" + b"".join(b"%08X" % field for field in fields) + path.encode() + b"\0"
-        return head + b"\0" * (-len(head) % 4) + data + b"\0" * (-len(data) % 4)
-    return (entry("dev", 0o040755) + entry("dev/console", 0o020600, device=(5, 1)) +
-            entry("init", 0o100755, program) + entry("TRAILER!!!", 0))
-
-
-def initial_files():
-    program, packed = FOLDER / "init", FOLDER / "initrd.gz"
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["cc", "-O1", "-static", "-o", program, Path(__file__).with_name("guest.c")],
-                   check=True)
-    packed.write_bytes(gzip.compress(archive(program.read_bytes())))
-    return packed
-
 
 class Guest:
     def __init__(self, number, image, files):
@@ -116,7 +76,8 @@ class Guests:
     def __enter__(self):
         if shutil.which("qemu-system-x86_64") is None:
             raise Failed("there is no qemu-system-x86_64; the Debian package is qemu-system-x86")
-        image, files, progress = self.options.kernel or kernel(), initial_files(), Progress()
+        image, progress = self.options.kernel or kernel(), Progress()
+        files = initial_files(Path(__file__).with_name("guest.c"))
         self.all = []
         try:
             for number in range(self.options.guests):
