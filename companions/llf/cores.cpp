@@ -81,6 +81,10 @@ void Cores::add_mine() {
     if (CPU_ISSET_S(core, sizeof mine, mine)) words_[core / 64] |= std::uint64_t{1} << core % 64;
 }
 
+void Cores::add(const Cores& others) {
+  for (unsigned i = 0; i < kMost / 64; ++i) words_[i] |= others.words_[i];
+}
+
 unsigned Cores::count() const {
   unsigned count = 0;
   for (const std::uint64_t word : words_)

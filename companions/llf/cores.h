@@ -2,7 +2,7 @@
 //
 // Computes how many federates can run at a time: the cores that they may use, limited by the quota
 // of their control groups. Processes that a launcher has bound to one core each may use many cores
-// together, so a group collects the cores of all its processes.
+// together, so a group collects the cores of all its federates.
 #pragma once
 
 #include <sched.h>
@@ -17,6 +17,7 @@ class Cores {
 
   /// Adds the cores that the calling thread may use.
   void add_mine();
+  void add(const Cores& others);
   unsigned count() const;
 
  private:

@@ -51,10 +51,11 @@ class Federate {
         self_(self),
         hold_ns_(hold_ns) {}
 
-  /// Takes a free slot whose Life this thread has locked. Call `start` next.
-  void enter(std::uint32_t tokens) {
+  /// Takes a free slot whose Life this thread has locked. Call `start` next. `tokens()` is the
+  /// group's number of tokens from now on, computed under the lock, with this federate in it.
+  template <class Count>
+  void enter(Count&& tokens) {
     schedule_.decide([&] {
-      if (tokens > shared_.tokens.get()) shared_.tokens.set(tokens);
       const std::uint64_t news = schedule_.news();
       slot_.lvt.store(kEarliest, std::memory_order_relaxed);
       slot_.round.set(shared_.completed.get());
@@ -64,7 +65,14 @@ class Federate {
       seen_ |= std::uint64_t{told_} << 32;
       slot_.word.fetch_or(kNothingUnread, std::memory_order_relaxed);
       schedule_.change(self_, State::free, State::ready);
+      shared_.tokens.set(tokens());
     });
+  }
+  /// The group's number of tokens from now on. Ready federates get further ones at once; if there
+  /// are fewer, federates that give way get none back until no more run than there are tokens.
+  template <class Count>
+  void set_tokens(Count&& tokens) {
+    schedule_.decide([&] { shared_.tokens.set(tokens()); });
   }
   /// Returns with a token.
   void start() { sleep(); }

@@ -22,6 +22,8 @@ struct llf {
   unsigned slot = 0;
   unsigned forks = 0;  ///< forks between the first process and this one
   pthread_t thread = {};
+  std::int64_t next_look = 0;  ///< at the cores that it may use
+  unsigned safe_points = 0;    ///< since it asked for the time
 };
 
 namespace orrery::llf {

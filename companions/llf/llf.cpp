@@ -127,13 +127,43 @@ bool read_options(const llf_options* options, Asked& asked) {
   return true;
 }
 
-/// The number of tokens, with the cores of the calling process included.
-unsigned tokens_with_me(orrery::llf::Header& header) {
-  header.cores.add_mine();
-  if (header.asked_tokens != 0) return header.asked_tokens;
-  const unsigned cores = header.cores.count(), limit = orrery::llf::cores_of_control_groups();
-  const unsigned tokens = cores < limit ? cores : limit;
-  return tokens == 0 ? 1 : tokens;
+/// A token for each core that any federate may use, within the widest limit of their control groups.
+/// Call it under the lock of the schedule.
+unsigned tokens_of(const orrery::llf::Segment& segment) {
+  if (segment.header().asked_tokens != 0) return segment.header().asked_tokens;
+  const Schedule<Linux> schedule = segment.schedule();
+  Cores all{};
+  unsigned limit = 1;
+  for (unsigned i = 0; i < schedule.count(); ++i) {
+    if (state_of(schedule.word(i)) == State::free) continue;
+    const Life& life = segment.lives()[i];
+    all.add(life.cores);
+    if (life.limit > limit) limit = life.limit;
+  }
+  const unsigned cores = all.count();
+  return cores == 0 ? 1 : cores < limit ? cores : limit;
+}
+
+/// A function that notes which cores the calling thread may use, for decisions.
+auto tokens_with_me(const orrery::llf::Segment& segment, unsigned slot) {
+  Cores mine{};
+  mine.add_mine();
+  return [&segment, slot, mine, limit = orrery::llf::cores_of_control_groups()] {
+    Life& life = segment.lives()[slot];
+    life.cores = mine;
+    life.limit = limit;
+    return tokens_of(segment);
+  };
+}
+
+/// Lets the tokens follow masks and quotas, which may change while federates run.
+void follow_cores(llf* federate) {
+  constexpr std::int64_t kBetweenLooks = 1'000'000'000;
+  const std::int64_t now = Linux::now();
+  federate->safe_points = 0;
+  if (now < federate->next_look || federate->segment.header().asked_tokens != 0) return;
+  federate->next_look = now + kBetweenLooks;
+  federate->federate->set_tokens(tokens_with_me(federate->segment, federate->slot));
 }
 
 /// Finds a free slot, unless another federate has the name.
@@ -175,7 +205,7 @@ bool enter(llf* joining, const Asked& asked) {
   strcpy(life.name, joining->name);
   life.process = getpid();
   joining->federate.emplace(schedule, joining->slot, asked.hold_ns);
-  joining->federate->enter(tokens_with_me(header));
+  joining->federate->enter(tokens_with_me(joining->segment, joining->slot));
   return true;
 }
 
@@ -272,6 +302,9 @@ int llf_lvt(llf* federate, llf_time lvt) {
 
 int llf_safe_point(llf* federate) {
   if (!is_at_home(federate)) return LLF_ERROR;
+  constexpr unsigned kSafePointsBetweenClocks = 1024;
+  if (++federate->safe_points >= kSafePointsBetweenClocks) [[unlikely]]
+    follow_cores(federate);
   const unsigned notice = federate->federate->safe_point();
   return notice == 0 ? 0 : tell(federate, notice);
 }
@@ -316,6 +349,7 @@ int llf_messages_read(llf* federate) {
 
 int llf_wait(llf* federate, int64_t timeout_ns) {
   if (!is_its_thread(federate)) return LLF_ERROR;
+  follow_cores(federate);
   return tell(federate, federate->federate->wait(patience(timeout_ns)));
 }
 
@@ -324,6 +358,7 @@ int llf_gvt(llf* federate, llf_time lowest, int64_t sent_minus_received, llf_tim
   if (!is_its_thread(federate) ||
       !is_a_time(federate, lowest, LLF_NEVER, "to a round of GVT the time"))
     return LLF_ERROR;
+  follow_cores(federate);
   const auto round = federate->federate->join_round(lowest, sent_minus_received);
   *gvt = round.gvt;
   *in_transit = round.balance;
@@ -332,6 +367,7 @@ int llf_gvt(llf* federate, llf_time lowest, int64_t sent_minus_received, llf_tim
 
 int llf_pause(llf* federate) {
   if (!is_its_thread(federate)) return LLF_ERROR;
+  follow_cores(federate);
   federate->federate->pause();
   return 0;
 }

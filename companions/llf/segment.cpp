@@ -21,7 +21,7 @@ namespace orrery::llf {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31666c6c2d79726f;  // "oyr-llf1", as bytes
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 
 using LinuxSlot = Slot<Linux>;
 static_assert(sizeof(LinuxSlot) == 64, "a federate has one line");

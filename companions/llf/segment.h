@@ -25,7 +25,6 @@ struct Header {
   std::uint32_t asked_tokens;  ///< 0: one for each core
   std::int32_t maker;          ///< process number
   std::uint32_t sealed;        ///< not 0: its name is removed
-  Cores cores;                 ///< of all that have joined
   Shared<Linux> shared;
 };
 

@@ -15,6 +15,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "llf/cores.h"
+
 namespace orrery::llf {
 
 class RobustLock {
@@ -37,6 +39,8 @@ struct Life {
   RobustLock lock;
   std::int32_t process;
   char name[48];
+  Cores cores;          ///< that it may use; this and the next under the lock of the schedule
+  std::uint32_t limit;  ///< of its control groups
 
   bool take_if_dead() { return lock.take_if_dead(); }
 };

@@ -39,7 +39,7 @@ class Group : public Scenario {
     for (unsigned i = 0; i < kFederates; ++i)
       federates_.emplace_back(
           llf::Schedule<Policy>(shared_, slots_.data(), lives_.data(), kFederates), i, 0);
-    for (Federate& federate : federates_) federate.enter(kTokens);
+    for (Federate& federate : federates_) federate.enter([] { return kTokens; });
   }
   static std::string kind_of(unsigned number) {
     if (number < 3) return number == 0 ? "lowest_ready" : number == 1 ? "news" : "lock";

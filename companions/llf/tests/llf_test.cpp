@@ -3,6 +3,7 @@
 // Federates that live: who runs, messages, rounds of GVT, and what is refused in which words.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -343,6 +344,31 @@ TEST(Llf, RunsAsManyAsThereAreTokens) {
       llf* federate = llf_join(group.c_str(), name, &two);
       if (federate == nullptr || llf_meet(federate, 2, -1) != 0) return false;
       running->fetch_add(1);
+      await([&] { return running->load() == 2; });  // with a token, which only a test may do
+      return llf_leave(federate) == 0;
+    });
+  EXPECT_EQ(processes.failed(), 0);
+}
+
+/// Two federates bound to one core have one token, until one of them may use a second core.
+TEST(Llf, TokensFollowTheCoresThatFederatesMayUse) {
+  cpu_set_t all, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "there is only one core";
+  CPU_ZERO(&one);
+  for (int core = 0; CPU_COUNT(&one) == 0; ++core)
+    if (CPU_ISSET(core, &all)) CPU_SET(core, &one);
+  const std::string group = own_group();
+  InSharedMemory<std::atomic<int>> running;
+  Processes processes;
+  for (const char* name : {"a", "b"})
+    processes.start([&, name] {
+      if (sched_setaffinity(0, sizeof one, &one) != 0) return false;
+      llf* federate = llf_join(group.c_str(), name, nullptr);
+      if (federate == nullptr || llf_meet(federate, 2, -1) != 0) return false;
+      if (running->fetch_add(1) == 0) {
+        if (sched_setaffinity(0, sizeof all, &all) != 0 || llf_wait(federate, 0) < 0) return false;
+      }
       await([&] { return running->load() == 2; });  // with a token, which only a test may do
       return llf_leave(federate) == 0;
     });
