@@ -28,8 +28,6 @@ class MachineTimes {
 
   /// Takes the state of the newest tick.
   virtual void refresh() = 0;
-  /// When the newest tick was.
-  virtual Nanoseconds tick_at() const = 0;
   /// No machine's clock was below this at the newest tick, or will ever be.
   virtual Nanoseconds system() const = 0;
   virtual bool all_are_idle() const = 0;
@@ -53,7 +51,6 @@ class WallTimes final : public MachineTimes {
  public:
   WallTimes();
   void refresh() override;
-  Nanoseconds tick_at() const override { return now_ - now_ % kTick; }
   Nanoseconds system() const override { return now_ - start_; }
   bool all_are_idle() const override { return false; }
   bool knows(std::size_t) const override { return true; }
@@ -67,7 +64,6 @@ class WallTimes final : public MachineTimes {
   int bell() const override { return -1; }
 
  private:
-  static constexpr Nanoseconds kTick = 1'000'000;
   Nanoseconds start_, now_;
 };
 
@@ -78,7 +74,6 @@ class MachineClocks final : public MachineTimes {
                 const std::vector<std::pair<ThreadId, TaskClock>>& processors);
 
   void refresh() override;
-  Nanoseconds tick_at() const override { return clocks_->at; }
   Nanoseconds system() const override { return clocks_->system; }
   bool all_are_idle() const override { return all_are_idle_; }
   bool knows(std::size_t machine) const override { return !machines_[machine].processors.empty(); }

@@ -23,7 +23,7 @@ namespace orrery::director {
 namespace {
 
 constexpr Nanoseconds kSecond = 1'000'000'000, kMicrosecond = 1'000, kMillisecond = 1'000'000;
-constexpr unsigned kFramesOfATick = 48;
+constexpr unsigned kFramesOfAMillisecond = 48;
 constexpr std::size_t kMostFrame = 65536;                  // bytes; QEMU's largest, with offloads
 constexpr Nanoseconds kBetweenTries = 200 * kMicrosecond;  // of a frame for a card that is full
 constexpr Nanoseconds kLongestSleep = 50 * kMillisecond;
@@ -86,8 +86,10 @@ void Switchboard::run() {
   become_real_time();
   while (!stops_.load(std::memory_order_relaxed)) {
     times_.refresh();
-    if (std::exchange(tick_at_, times_.tick_at()) != times_.tick_at())
-      frames_left_ = kFramesOfATick;
+    if (const Nanoseconds now = clock_now(); now >= refill_at_) {
+      frames_left_ = kFramesOfAMillisecond;
+      refill_at_ = now + kMillisecond;
+    }
     if (clock_now() - shared_at_ > kLongestSleep) share_counts();
     read_frames();
     network_.advance(times_.system());
@@ -102,11 +104,11 @@ void Switchboard::run() {
 void Switchboard::wait(bool is_held) {
   const Nanoseconds next = is_held ? INT64_MAX : network_.next();
   times_.set_leap(next);
-  const Nanoseconds now = clock_now(), longest = frames_left_ == 0 ? kMillisecond : kLongestSleep,
-                    until = std::min(is_held ? INT64_MAX : next_wake_up(), now + longest);
+  const Nanoseconds now = clock_now(),
+                    longest = frames_left_ == 0 ? refill_at_ : now + kLongestSleep,
+                    until = std::min(is_held ? INT64_MAX : next_wake_up(), longest);
   if (until <= now) return;
-  const bool needs_tick = next != INT64_MAX || frames_left_ == 0;
-  if (needs_tick && !times_.await_tick()) return;
+  if (next != INT64_MAX && !times_.await_tick()) return;
   if (next != INT64_MAX && times_.all_are_idle() && settings_.hurry) settings_.hurry();
   std::array<pollfd, 2> files{
       {{.fd = times_.bell(), .events = POLLIN, .revents = 0},
@@ -136,15 +138,17 @@ void Switchboard::read_frames() {
   while (frames_left_ > 0) {
     const int count = epoll_wait(ready_cards_.number(), ready.data(), ready.size(), 0);
     if (count <= 0) return;
+    const unsigned before = frames_left_;
     // A frame of each card in turn, so that a flood takes nothing from the others.
     for (int i = 0; i < count && frames_left_ > 0; ++i)
       if (read_frame(cards_[ready[std::size_t(i)].data.u64])) --frames_left_;
+    if (frames_left_ == before) return;
   }
 }
 
 bool Switchboard::read_frame(Card& card) {
   const ssize_t bytes = recv(card.socket, buffer_.data(), buffer_.size(), MSG_DONTWAIT | MSG_TRUNC);
-  if (bytes < 0) return errno == ECONNRESET;
+  if (bytes < 0) return false;
   if (!times_.knows(card.host)) return true;
   const auto size = std::min(static_cast<std::size_t>(bytes), buffer_.size());
   network_.sent(card.host, card.port, times_.exact(card.host),

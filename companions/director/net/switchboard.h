@@ -10,7 +10,7 @@
 // machine is past an arrival when the frame is sent. How late frames are is measured.
 //
 // The thread has a real-time priority above all machines, like their helpers. It reads a bounded
-// number of frames in each tick, so a machine that floods its network waits for its card, and the
+// number of frames in each millisecond, so a machine that floods its network waits for its card, and the
 // other machines lose at most half a core.
 #pragma once
 
@@ -79,8 +79,8 @@ class Switchboard {
   std::size_t machines_;
   Descriptor ready_cards_;  // epoll
   std::vector<std::byte> buffer_;
-  unsigned frames_left_ = 0;  ///< that may be read in this tick
-  Nanoseconds tick_at_ = 0, shared_at_ = 0;
+  unsigned frames_left_ = 0;  ///< that may be read before refill_at_
+  Nanoseconds refill_at_ = 0, shared_at_ = 0;
   Counts own_;  ///< of the thread
   std::mutex sharing_;
   Counts shared_;
