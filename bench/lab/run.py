@@ -29,6 +29,9 @@
   computing
            a web server whose computing takes time, under 10 to 200 requests a second: response times
            against M/D/1
+  architectures
+           a host with Linux whose instructions are counted, by architecture: its boot, memory, and
+           instructions a second
   repeat   the same runs again and again, on all engines, beside a busy machine: equal to the byte
 
 Tables, a JSON and a picture are left. Bars are printed with what was measured, met or not; nothing fails on a
@@ -50,6 +53,7 @@ from collections import Counter
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
+import architectures  # noqa: E402
 import calls  # noqa: E402
 import clocks  # noqa: E402
 import computing  # noqa: E402
@@ -145,6 +149,30 @@ def watch_memory(seen, stop):
         time.sleep(0.5)
 
 
+def watched(call):
+    """(what it returns, most memory of hosts meanwhile)"""
+    seen, stop = [0], threading.Event()
+    watcher = threading.Thread(target=watch_memory, args=(seen, stop))
+    watcher.start()
+    try:
+        return call(), max(seen)
+    finally:
+        stop.set()
+        watcher.join()
+
+
+def by_architecture(place, options, rows, bars):
+    computing.need_qemu()
+    table = Table(("a counted host", 16, ""), ("boots after", 12, ".2f"), ("run, s", 8, ".1f"), ("MB", 6, ".0f"),
+                  ("million instructions/s", 24, ".0f"))
+    table.head()
+    for arch in architectures.built():
+        row = architectures.one(place, options, arch, watched)
+        table.row(arch, row["boot_virtual_s"], row["boot_s"], row["megabytes"],
+                  row["million_instructions_a_second"])
+        rows.append({"part": "architectures", **row})
+
+
 def scale(place, options, rows, bars):
     table = Table(("idle hosts", 26, ""), ("boot", 9, ".2f"), ("an hour", 9, ".2f"),
                   ("MB a host", 10, ".1f"))
@@ -152,22 +180,18 @@ def scale(place, options, rows, bars):
     for hosts in (2, *SIZES):
         path = place.write("scale.toml", star(place, hosts, "sleep 4000"))
         for workers, engine in ways(options).items():
-            seen, stop = [0], threading.Event()
-            watcher = threading.Thread(target=watch_memory, args=(seen, stop))
             boot = Run(place, path, options.build, "--until", "1s", *engine)
-            watcher.start()
-            hour = Run(place, path, options.build, "--until", "3601s", *engine)
-            stop.set()
-            watcher.join()
+            hour, megabytes = watched(
+                lambda path=path, engine=engine: Run(place, path, options.build, "--until", "3601s", *engine))
             idle = max(hour.wall_s - boot.wall_s, 0)
             table.row(f"{hosts}, {workers} worker{'s' if workers > 1 else ''}", boot.wall_s, idle,
-                      max(seen) / hosts)
+                      megabytes / hosts)
             rows.append({"part": "scale", "hosts": hosts, "workers": workers, "boot_s": boot.wall_s,
-                         "idle_hour_s": idle, "megabytes_a_host": max(seen) / hosts})
+                         "idle_hour_s": idle, "megabytes_a_host": megabytes / hosts})
             if hosts == SIZES[-1] and workers == 2:
                 bars.add("128 hosts boot", boot.wall_s, MOST_BOOT_S, "s", at_most=True)
                 bars.add("128 idle hosts: an hour", idle, MOST_IDLE_S, "s", at_most=True)
-                bars.add("128 hosts: memory of one", max(seen) / hosts, MOST_MEGABYTES, "MB",
+                bars.add("128 hosts: memory of one", megabytes / hosts, MOST_MEGABYTES, "MB",
                          at_most=True)
             boot.forget()
             hour.forget()
@@ -528,7 +552,8 @@ PARTS = {"exact": exact, "reno": reno, "frames": frames, "busy": busy, "scale": 
          "orders": all_orders, "windows": orders_in_windows, "mpi": orders_by_mpi, "calls": all_calls,
          "calls-radio": calls_by_radio,
          "staggering": stagger, "worm": spread_worm, "mesh": radio_mesh, "mesh-worm": mesh_worm,
-         "clocks": drifting_clocks, "computing": computing_server, "repeat": repeat}
+         "clocks": drifting_clocks, "computing": computing_server,
+         "architectures": by_architecture, "repeat": repeat}
 
 
 def grid(text):
