@@ -43,6 +43,7 @@ and ./dev lab --qemu.
 import argparse
 import hashlib
 import math
+import os
 import re
 import statistics
 import subprocess
@@ -130,12 +131,14 @@ def busy(place, options, rows, bars):
     bars.ratio("64 busy hosts: two workers against one", found, LEAST_BUSY)
 
 
-def memory_of_hosts():
-    """MB of all processes of hosts, shared pages divided among those who share them."""
+def memory_of_hosts(folder):
+    """MB of all processes of hosts below a folder, shared pages divided among those who share them."""
     total = 0
     for pid in subprocess.run(["pgrep", "-x", "kernel"], capture_output=True, text=True,
                               check=False).stdout.split():
         try:
+            if not os.readlink(f"/proc/{pid}/fd/1").startswith(f"{folder}/"):  # its console
+                continue
             lines = Path(f"/proc/{pid}/smaps_rollup").read_text().split("\n")
             total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
         except (OSError, IndexError):
@@ -143,16 +146,16 @@ def memory_of_hosts():
     return total / 1000
 
 
-def watch_memory(seen, stop):
+def watch_memory(folder, seen, stop):
     while not stop.is_set():
-        seen.append(memory_of_hosts())
+        seen.append(memory_of_hosts(folder))
         time.sleep(0.5)
 
 
-def watched(call):
+def watched(place, call):
     """(what it returns, most memory of hosts meanwhile)"""
     seen, stop = [0], threading.Event()
-    watcher = threading.Thread(target=watch_memory, args=(seen, stop))
+    watcher = threading.Thread(target=watch_memory, args=(place.folder, seen, stop))
     watcher.start()
     try:
         return call(), max(seen)
@@ -167,7 +170,7 @@ def by_architecture(place, options, rows, bars):
                   ("million instructions/s", 24, ".0f"))
     table.head()
     for arch in architectures.built():
-        row = architectures.one(place, options, arch, watched)
+        row = architectures.one(place, options, arch, lambda call: watched(place, call))
         table.row(arch, row["boot_virtual_s"], row["boot_s"], row["megabytes"],
                   row["million_instructions_a_second"])
         rows.append({"part": "architectures", **row})
@@ -182,7 +185,7 @@ def scale(place, options, rows, bars):
         for workers, engine in ways(options).items():
             boot = Run(place, path, options.build, "--until", "1s", *engine)
             hour, megabytes = watched(
-                lambda path=path, engine=engine: Run(place, path, options.build, "--until", "3601s", *engine))
+                place, lambda path=path, engine=engine: Run(place, path, options.build, "--until", "3601s", *engine))
             idle = max(hour.wall_s - boot.wall_s, 0)
             table.row(f"{hosts}, {workers} worker{'s' if workers > 1 else ''}", boot.wall_s, idle,
                       megabytes / hosts)
