@@ -29,6 +29,9 @@
   computing
            a web server whose computing takes time, under 10 to 200 requests a second: response times
            against M/D/1
+  architectures
+           a host with Linux whose instructions are counted, by architecture: its boot, memory, and
+           instructions a second
   repeat   the same runs again and again, on all engines, beside a busy machine: equal to the byte
 
 Tables, a JSON and a picture are left. Bars are printed with what was measured, met or not; nothing fails on a
@@ -40,6 +43,7 @@ and ./dev lab --qemu.
 import argparse
 import hashlib
 import math
+import os
 import re
 import statistics
 import subprocess
@@ -50,6 +54,7 @@ from collections import Counter
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
+import architectures  # noqa: E402
 import calls  # noqa: E402
 import clocks  # noqa: E402
 import computing  # noqa: E402
@@ -126,12 +131,14 @@ def busy(place, options, rows, bars):
     bars.ratio("64 busy hosts: two workers against one", found, LEAST_BUSY)
 
 
-def memory_of_hosts():
-    """MB of all processes of hosts, shared pages divided among those who share them."""
+def memory_of_hosts(folder):
+    """MB of all processes of hosts below a folder, shared pages divided among those who share them."""
     total = 0
     for pid in subprocess.run(["pgrep", "-x", "kernel"], capture_output=True, text=True,
                               check=False).stdout.split():
         try:
+            if not os.readlink(f"/proc/{pid}/fd/1").startswith(f"{folder}/"):  # its console
+                continue
             lines = Path(f"/proc/{pid}/smaps_rollup").read_text().split("\n")
             total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
         except (OSError, IndexError):
@@ -139,10 +146,34 @@ def memory_of_hosts():
     return total / 1000
 
 
-def watch_memory(seen, stop):
+def watch_memory(folder, seen, stop):
     while not stop.is_set():
-        seen.append(memory_of_hosts())
+        seen.append(memory_of_hosts(folder))
         time.sleep(0.5)
+
+
+def watched(place, call):
+    """(what it returns, most memory of hosts meanwhile)"""
+    seen, stop = [0], threading.Event()
+    watcher = threading.Thread(target=watch_memory, args=(place.folder, seen, stop))
+    watcher.start()
+    try:
+        return call(), max(seen)
+    finally:
+        stop.set()
+        watcher.join()
+
+
+def by_architecture(place, options, rows, bars):
+    computing.need_qemu()
+    table = Table(("a counted host", 16, ""), ("boots after", 12, ".2f"), ("run, s", 8, ".1f"), ("MB", 6, ".0f"),
+                  ("million instructions/s", 24, ".0f"))
+    table.head()
+    for arch in architectures.built():
+        row = architectures.one(place, options, arch, lambda call: watched(place, call))
+        table.row(arch, row["boot_virtual_s"], row["boot_s"], row["megabytes"],
+                  row["million_instructions_a_second"])
+        rows.append({"part": "architectures", **row})
 
 
 def scale(place, options, rows, bars):
@@ -152,22 +183,18 @@ def scale(place, options, rows, bars):
     for hosts in (2, *SIZES):
         path = place.write("scale.toml", star(place, hosts, "sleep 4000"))
         for workers, engine in ways(options).items():
-            seen, stop = [0], threading.Event()
-            watcher = threading.Thread(target=watch_memory, args=(seen, stop))
             boot = Run(place, path, options.build, "--until", "1s", *engine)
-            watcher.start()
-            hour = Run(place, path, options.build, "--until", "3601s", *engine)
-            stop.set()
-            watcher.join()
+            hour, megabytes = watched(
+                place, lambda path=path, engine=engine: Run(place, path, options.build, "--until", "3601s", *engine))
             idle = max(hour.wall_s - boot.wall_s, 0)
             table.row(f"{hosts}, {workers} worker{'s' if workers > 1 else ''}", boot.wall_s, idle,
-                      max(seen) / hosts)
+                      megabytes / hosts)
             rows.append({"part": "scale", "hosts": hosts, "workers": workers, "boot_s": boot.wall_s,
-                         "idle_hour_s": idle, "megabytes_a_host": max(seen) / hosts})
+                         "idle_hour_s": idle, "megabytes_a_host": megabytes / hosts})
             if hosts == SIZES[-1] and workers == 2:
                 bars.add("128 hosts boot", boot.wall_s, MOST_BOOT_S, "s", at_most=True)
                 bars.add("128 idle hosts: an hour", idle, MOST_IDLE_S, "s", at_most=True)
-                bars.add("128 hosts: memory of one", max(seen) / hosts, MOST_MEGABYTES, "MB",
+                bars.add("128 hosts: memory of one", megabytes / hosts, MOST_MEGABYTES, "MB",
                          at_most=True)
             boot.forget()
             hour.forget()
@@ -528,7 +555,8 @@ PARTS = {"exact": exact, "reno": reno, "frames": frames, "busy": busy, "scale": 
          "orders": all_orders, "windows": orders_in_windows, "mpi": orders_by_mpi, "calls": all_calls,
          "calls-radio": calls_by_radio,
          "staggering": stagger, "worm": spread_worm, "mesh": radio_mesh, "mesh-worm": mesh_worm,
-         "clocks": drifting_clocks, "computing": computing_server, "repeat": repeat}
+         "clocks": drifting_clocks, "computing": computing_server,
+         "architectures": by_architecture, "repeat": repeat}
 
 
 def grid(text):

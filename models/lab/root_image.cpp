@@ -137,7 +137,8 @@ ImageConfig read_config(const fs::path& path) {
 
 }  // namespace
 
-RootImage root_image(const fs::path& root, const fs::path& cache, const fs::path& maker) {
+RootImage root_image(const fs::path& root, const fs::path& cache, const fs::path& maker,
+                     const std::string& architecture) {
   const std::string what = "the root '" + root.string() + "'";
   fs::path at;
   if (fs::is_directory(root)) {
@@ -150,9 +151,10 @@ RootImage root_image(const fs::path& root, const fs::path& cache, const fs::path
     at = kept(cache, tree_digest(root),
               [&](const fs::path& to) { fs::copy_file(root, to / "root"); });
   } else {
-    at = kept(cache, sha256(tree_digest(root) + tree_digest(maker)), [&](const fs::path& to) {
-      execute({maker, root, to}, what, "./dev lab makes it");
-    });
+    at = kept(cache, sha256(tree_digest(root) + tree_digest(maker) + architecture),
+              [&](const fs::path& to) {
+                execute({maker, root, to, architecture}, what, "./dev lab makes it");
+              });
   }
   return {at / "root", read_config(at / "config")};
 }

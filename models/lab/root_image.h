@@ -28,8 +28,9 @@ struct RootImage {
 };
 
 /// Makes the image unless `cache` has it. `root`: a folder, a squashfs or an archive; `maker`: the
-/// program that guest/build makes of image/. Throws UsageError and std::filesystem::filesystem_error.
+/// program that guest/build makes of image/; `architecture`: that an image must be for, or has to be
+/// taken of several ("amd64"). Throws UsageError and std::filesystem::filesystem_error.
 RootImage root_image(const std::filesystem::path& root, const std::filesystem::path& cache,
-                     const std::filesystem::path& maker);
+                     const std::filesystem::path& maker, const std::string& architecture);
 
 }  // namespace orrery::lab

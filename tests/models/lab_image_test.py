@@ -96,7 +96,7 @@ def oci(path, layers, of=None, spoil=b""):
 class ImageCase(Case):
     def make(self, path):
         to = Path(tempfile.mkdtemp(dir=self.folder))
-        done = subprocess.run([MAKER, path, to], capture_output=True, text=True, timeout=PATIENCE_S,
+        done = subprocess.run([MAKER, path, to, "amd64"], capture_output=True, text=True, timeout=PATIENCE_S,
                               check=False)
         return done, to
 
@@ -175,7 +175,7 @@ class Images(ImageCase):
                 ("0 layers", [("manifest.json", b'[{"Config": "c", "Layers": []}]'),
                               ("c", json.dumps(config()).encode())])):
             refused(why, lambda files=files: archive(path, files))
-        refused("linux on arm64, and hosts run linux on amd64", of(architecture="arm64"))
+        refused("linux on arm64, and the host runs linux on amd64", of(architecture="arm64"))
         refused("its 'Env' is no list", of(config={"Env": "text"}))
         refused("lacks what an image has", of(config={"Env": [1]}))
         refused("has a zero byte", of(config={"Env": ["a=\0"]}))

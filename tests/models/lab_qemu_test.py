@@ -28,7 +28,7 @@ HERE = Path(__file__).parent
 def why_no_qemu():
     if WHY_NO_HOSTS:
         return WHY_NO_HOSTS
-    if not all((KERNEL.parent / f"qemu-{name}").exists() for name in ARCHITECTURES):
+    if not all((KERNEL.parent / f"qemu-{name}").exists() for name in ("aarch64", "riscv64")):
         return "the hosts' QEMU is not built (./dev lab --qemu)"
     if not shutil.which("clang") or not shutil.which("ld.lld"):
         return "there is no clang or lld here, which compile guests without an operating system"
@@ -126,7 +126,7 @@ class QemuRefusals(Case):
                 (":9: 'processors' is for another 'arch' than arm", {"more": "processors = 2"}),
                 (":9: 'ipv6' is for another 'arch' than arm, which runs an image",
                  {"more": "ipv6 = false"}),
-                (":5: 'arch' is one of arm, riscv32, x86_64", {"arch": "pdp11"}),
+                (":5: 'arch' is one of arm, aarch64, riscv32, riscv64, x86_64", {"arch": "pdp11"}),
                 (":7: 'image' is for another 'arch' than x86_64, which runs Linux", {"arch": "x86_64"}),
                 (":9: 'root' is for another 'arch' than arm, which runs an image", {"more": 'root = "."'}),
                 (":6: 'speed' is 1 kHz to 10 GHz", {"speed": "900 Hz"}),
@@ -150,14 +150,14 @@ class QemuRefusals(Case):
         self.assertIn("is for another architecture (62 in its ELF header)", self.refusal(machine=62))
 
     def test_no_qemu(self):
-        self.assertIn("/nothing/qemu-arm': ./dev lab --qemu builds it, or --set qemu=FOLDER",
+        self.assertIn("/nothing/qemu-aarch64': ./dev lab --qemu builds it, or --set qemu=FOLDER",
                       self.refusal())
         self.assertFalse((self.folder / "hosts").exists())
 
     def test_too_many_links(self):
         links = "".join(f'[[switch]]\nname = "s{i}"\n[[link]]\nbetween = ["a", "s{i}"]\ndelay = "1ms"\n'
                         for i in range(8))
-        for name in ("qemu-riscv32", "enter"):
+        for name in ("qemu-riscv64", "enter"):
             (self.folder / name).touch()
         done = self.run_lab(self.topology(arch="riscv32", machine=243, more=links + "#"),
                             f"qemu={self.folder}")
@@ -484,7 +484,7 @@ class Wrong(QemuCase):
         at.mkdir()
         shutil.copy(KERNEL.parent / "enter", at)
         subprocess.run(["gcc", "-O1", "-static", *compile_words, f"-I{MODELS}/lab/qemu", "-o",
-                        at / "qemu-arm"], check=True)
+                        at / "qemu-aarch64"], check=True)
         return f"qemu={at}"
 
     def test_one_that_is_killed_ends_the_run_with_its_name(self):

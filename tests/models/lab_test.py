@@ -49,11 +49,18 @@ def why_no_hosts():
 
 WHY_NO_HOSTS = why_no_hosts()
 # The sensors lie where the topology names them.
-HAS_QEMU = all((folder / name).exists() for name in ("sensor-arm", "sensor-riscv32", "qemu-arm",
-                                                     "qemu-riscv32")
+HAS_QEMU = all((folder / name).exists() for name in ("sensor-arm", "sensor-riscv32", "qemu-aarch64",
+                                                     "qemu-riscv64")
                for folder in (MODELS.parent / "build/lab", KERNEL.parent))
-HAS_QEMU_LINUX = HAS_QEMU and all((folder / "x86_64/busybox/bin/sh").exists()
-                                  for folder in (MODELS.parent / "build/lab", KERNEL.parent))
+
+
+def has_linux(arch):
+    """Whether there are counted hosts with Linux of this architecture."""
+    return HAS_QEMU and all((folder / arch / file).exists() for file in ("linux", "busybox/bin/sh")
+                            for folder in (MODELS.parent / "build/lab", KERNEL.parent))
+
+
+HAS_QEMU_LINUX = has_linux("x86_64")
 NEEDS_HOSTS = unittest.skipIf(WHY_NO_HOSTS, WHY_NO_HOSTS or "")
 PATIENCE_S = 240
 TWO = """
@@ -510,7 +517,8 @@ address = "10.0.1.3/24"
         ready = sorted((MODELS / "lab/topologies").glob("*.toml"))
         self.assertGreaterEqual(len(ready), 8)
         for topology in ready:
-            if {"sensors": not HAS_QEMU, "counted": not HAS_QEMU_LINUX}.get(topology.stem):
+            if {"sensors": not HAS_QEMU, "counted": not HAS_QEMU_LINUX, "architectures": not all(
+                    map(has_linux, ("x86_64", "aarch64", "riscv64")))}.get(topology.stem):
                 continue
             with self.subTest(topology.name):
                 done = self.run_lab(topology, "--engine", "conservative", "--workers", "2", "--until",

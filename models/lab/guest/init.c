@@ -6,14 +6,14 @@
  * boot 16 ms longer.
  *
  *   init             in its environment, LAB_START_NS: wait before the script starts; on a whole
- *                    machine, LAB_FIRST_PROCESS: number from which on processes are numbered
+ *                    machine, LAB_FIRST_PROCESS: number from which on processes are numbered, and
+ *                    LAB_DATE_NS: the date at the machine's start
  *   off              (the same program) switches the guest off
  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <linux/loop.h>
 #include <net/if.h>
 #include <spawn.h>
@@ -85,17 +85,17 @@ static void write_lines_plainly(void)
 	tcsetattr(1, TCSANOW, &line);
 }
 
-/* The machine has two disks, in any order: the given root, which cannot be written, and /out. */
+/* The machine has two disks, in any order: the given root, a squashfs, and /out. */
 static const char *find_disk(int is_root)
 {
 	const char *path = "/dev/pmem0";
 	const int first = open(path, O_RDONLY | O_CLOEXEC);
-	int is_read_only = 0;
+	char begin[4] = "";
 
 	check(first, "open", path);
-	check(ioctl(first, BLKROGET, &is_read_only), "ask", path);
+	check(read(first, begin, sizeof begin), "read", path);
 	close(first);
-	return !is_read_only == !is_root ? path : "/dev/pmem1";
+	return (memcmp(begin, "hsqs", sizeof begin) == 0) == is_root ? path : "/dev/pmem1";
 }
 
 /* Makes a file a disk that cannot be written; returns the disk's path. */
@@ -316,6 +316,58 @@ static void wait_for_start(void)
 		continue;
 }
 
+/* Nanoseconds since the machine's start, by a counter of its processor. */
+static long long counted_ns(void)
+{
+	unsigned long long count, a_second = 1000000000;
+
+#if defined(__aarch64__)
+	__asm__ volatile("mrs %0, cntfrq_el0" : "=r"(a_second));
+	__asm__ volatile("isb; mrs %0, cntvct_el0" : "=r"(count));
+#elif defined(__riscv)
+	a_second = 10000000; /* QEMU's machine virt */
+	__asm__ volatile("rdtime %0" : "=r"(count));
+#else
+	count = __builtin_ia32_rdtsc();
+#endif
+	return (unsigned __int128)count * 1000000000 / a_second;
+}
+
+/* The kernel has the date from a clock of whole seconds, or from none. */
+static void set_date(void)
+{
+	const char *const word = getenv("LAB_DATE_NS");
+	const long long date = (word == NULL ? 0 : atoll(word)) + counted_ns();
+	const struct timespec now = { .tv_sec = date / 1000000000, .tv_nsec = date % 1000000000 };
+
+	check(clock_settime(CLOCK_REALTIME, &now), "set", "the date");
+}
+
+/* For which processor a program is: the field e_machine of the ELF specification; -1: it is none. */
+static int processor_of(const char *path)
+{
+	unsigned char begin[20] = "";
+	const int file = open(path, O_RDONLY | O_CLOEXEC);
+
+	check(file, "open", path);
+	check(read(file, begin, sizeof begin), "read", path);
+	close(file);
+	return memcmp(begin, "\177ELF", 4) == 0 ? begin[18] | begin[19] << 8 : -1;
+}
+
+/* A root that is a file may be for other hosts, of which nothing was known before. */
+static void check_processor(void)
+{
+	const int is = processor_of("/bin/sh"), ours = processor_of("/lab/off");
+
+	if (is < 0 || is == ours)
+		return;
+	printf("lab: the root is for another processor: its /bin/sh has the number %d in its ELF header, "
+	       "and this host's have %d\n",
+	       is, ours);
+	exit(1);
+}
+
 static pid_t run_script(void)
 {
 	char *words[] = { "sh", "/lab/host", NULL };
@@ -352,9 +404,12 @@ int main(int count, char **words)
 	make_folders();
 	take_name();
 	raise_loopback();
+	check_processor();
 	wait_for_start();
-	if (is_machine())
+	if (is_machine()) {
+		set_date();
 		write_number("/proc/sys/kernel/ns_last_pid", getenv("LAB_FIRST_PROCESS"));
+	}
 	set_environment();
 	script = run_script();
 	while (waitpid(-1, NULL, 0) != script)

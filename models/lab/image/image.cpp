@@ -2,7 +2,7 @@
 //
 // Makes the root of hosts from an archive of an image of containers, without a daemon:
 //
-//   image ARCHIVE FOLDER
+//   image ARCHIVE FOLDER ARCHITECTURE      (amd64, arm64, riscv64)
 //
 // leaves FOLDER/root, a squashfs with the owners of the image's files, and FOLDER/config: texts, each
 // ended by a zero byte, "eNAME=VALUE" for the environment, "cWORD" for the command, "uUSER" and
@@ -85,9 +85,9 @@ void write_config(const Manifest& manifest, const std::string& to) {
   if (!file) throw ImageError("'" + to + "' cannot be written");
 }
 
-void make(const std::string& path, const std::string& folder) {
+void make(const std::string& path, const std::string& folder, const std::string& architecture) {
   const OuterArchive archive(path);
-  const Manifest manifest = read_manifest(archive);
+  const Manifest manifest = read_manifest(archive, architecture);
   const Layers layers(archive, manifest.layers);
   if (!layers.has_file("bin/sh"))
     throw ImageError("it has no /bin/sh, which executes the commands of hosts");
@@ -101,15 +101,15 @@ void make(const std::string& path, const std::string& folder) {
 }  // namespace orrery::lab::image
 
 int main(int count, char** words) {
-  if (count != 3) {
-    std::fputs("usage: image ARCHIVE FOLDER\n", stderr);
+  if (count != 4) {
+    std::fputs("usage: image ARCHIVE FOLDER ARCHITECTURE\n", stderr);
     return 2;
   }
   std::signal(SIGPIPE, SIG_IGN);
   setenv("SOURCE_DATE_EPOCH", std::to_string(orrery::lab::kStartOfDayS).c_str(),
          1);  // none is younger
   try {
-    orrery::lab::image::make(words[1], words[2]);
+    orrery::lab::image::make(words[1], words[2], words[3]);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 2;

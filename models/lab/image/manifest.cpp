@@ -45,11 +45,11 @@ std::string text(const Json& json, const char* key) {
   return found->get<std::string>();
 }
 
-void read_configuration(const Json& json, Manifest& manifest) {
-  const std::string system = text(json, "os"), architecture = text(json, "architecture");
-  if (system != "linux" || architecture != "amd64")
-    throw ImageError("the image is for " + system.substr(0, 40) + " on " +
-                     architecture.substr(0, 40) + ", and hosts run linux on amd64");
+void read_configuration(const Json& json, const std::string& architecture, Manifest& manifest) {
+  const std::string system = text(json, "os"), its = text(json, "architecture");
+  if (system != "linux" || its != architecture)
+    throw ImageError("the image is for " + system.substr(0, 40) + " on " + its.substr(0, 40) +
+                     ", and the host runs linux on " + architecture);
   if (!json.contains("config") || json["config"].is_null()) return;
   const Json& config = json["config"];
   manifest.environment = texts(config, "Env");
@@ -59,13 +59,15 @@ void read_configuration(const Json& json, Manifest& manifest) {
   manifest.folder = text(config, "WorkingDir");
 }
 
-Manifest read_docker(const OuterArchive& archive, const Json& images) {
+Manifest read_docker(const OuterArchive& archive, const Json& images,
+                     const std::string& architecture) {
   if (!images.is_array() || images.size() != 1)
     throw ImageError("it holds " + std::to_string(images.size()) +
                      " images, and a root is one: docker save IMAGE");
   Manifest manifest;
   manifest.layers = texts(images[0], "Layers");
-  read_configuration(parse(archive, images[0].at("Config").get<std::string>()), manifest);
+  read_configuration(parse(archive, images[0].at("Config").get<std::string>()), architecture,
+                     manifest);
   return manifest;
 }
 
@@ -79,41 +81,42 @@ std::string blob(const Json& descriptor) {
   return "blobs/sha256/" + digest.substr(kKind.size());
 }
 
-/// The manifest for our architecture in a list, which may be in lists of lists.
-Json choose(const OuterArchive& archive, const Json& index, int depth) {
+/// The manifest for an architecture in a list, which may be in lists of lists.
+Json choose(const OuterArchive& archive, const Json& index, const std::string& architecture,
+            int depth) {
   constexpr int kMostDepth = 4;
   std::vector<Json> fitting;
   for (const Json& one : index.at("manifests")) {
     const Json platform = one.value("platform", Json::object());
     if (platform.empty() ||
-        (text(platform, "os") == "linux" && text(platform, "architecture") == "amd64"))
+        (text(platform, "os") == "linux" && text(platform, "architecture") == architecture))
       fitting.push_back(one);
   }
-  if (fitting.empty()) throw ImageError("it has no image for linux on amd64");
+  if (fitting.empty()) throw ImageError("it has no image for linux on " + architecture);
   if (fitting.size() > 1) throw ImageError("it holds several images, and a root is one");
   Json json = parse(archive, blob(fitting[0]));
   if (!json.contains("manifests")) return json;
   if (depth >= kMostDepth) throw ImageError("its lists of images are nested without an end");
-  return choose(archive, json, depth + 1);
+  return choose(archive, json, architecture, depth + 1);
 }
 
-Manifest read_oci(const OuterArchive& archive, const Json& index) {
-  const Json image = choose(archive, index, 0);
+Manifest read_oci(const OuterArchive& archive, const Json& index, const std::string& architecture) {
+  const Json image = choose(archive, index, architecture, 0);
   Manifest manifest;
   for (const Json& layer : image.at("layers")) manifest.layers.push_back(blob(layer));
-  read_configuration(parse(archive, blob(image.at("config"))), manifest);
+  read_configuration(parse(archive, blob(image.at("config"))), architecture, manifest);
   return manifest;
 }
 
 }  // namespace
 
-Manifest read_manifest(const OuterArchive& archive) {
+Manifest read_manifest(const OuterArchive& archive, const std::string& architecture) {
   Manifest manifest;
   try {
     if (const auto docker = find(archive, "manifest.json")) {
-      manifest = read_docker(archive, *docker);
+      manifest = read_docker(archive, *docker, architecture);
     } else if (const auto oci = find(archive, "index.json")) {
-      manifest = read_oci(archive, *oci);
+      manifest = read_oci(archive, *oci, architecture);
     } else {
       throw ImageError(
           "it has neither a manifest.json (docker save) nor an index.json (OCI): it is no image");

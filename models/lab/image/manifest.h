@@ -18,7 +18,7 @@ struct Manifest {
   std::string user, folder;              ///< of the command; may be empty
 };
 
-/// Throws ImageError, also if the image is for another architecture, or if there are several.
-Manifest read_manifest(const OuterArchive& archive);
+/// Throws ImageError, also if the image is for another architecture, or if there are several for this.
+Manifest read_manifest(const OuterArchive& archive, const std::string& architecture);
 
 }  // namespace orrery::lab::image

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "qemu_host.h"
 
-#include <array>
-#include <cstring>
-#include <fstream>
 #include <vector>
 
 #include "../toml_table.h"
@@ -15,30 +12,34 @@ namespace {
 constexpr std::string_view kAdvice =
     "; './dev lab --qemu' builds what the topologies of models/lab name";
 
-/// The architecture for which a program is (ELF specification: class, byte order, e_machine), or ""
-/// if the file is no program of 32 bits.
-std::string elf_architecture(const std::filesystem::path& path) {
-  constexpr std::size_t kMachine = 18;
-  constexpr unsigned char kBegin[] = {0x7f, 'E', 'L', 'F', 1, 1};
-  std::array<unsigned char, kMachine + 2> header{};
-  std::ifstream file(path, std::ios::binary);
-  file.read(reinterpret_cast<char*>(header.data()), header.size());
-  if (!file || std::memcmp(header.data(), kBegin, sizeof kBegin) != 0) return "";
-  const unsigned machine = header[kMachine] + 256U * header[kMachine + 1];
+std::string name_of(const ElfKind& kind) {
   for (const QemuArchitecture& one : kQemuArchitectures)
-    if (one.elf_machine == machine) return std::string(one.name);
-  return "another architecture (" + std::to_string(machine) + " in its ELF header)";
+    if (one.programs == kind) return std::string(one.name);
+  return "another architecture (" + std::to_string(kind.machine) + " in its ELF header)";
+}
+
+/// `what` is a program of this kind, or has programs of this kind.
+void check_architecture(const TomlTable& table, std::string_view key, const std::string& what,
+                        const ElfKind& kind, const QemuArchitecture& architecture) {
+  if (kind != architecture.programs)
+    table.fail_at(key, what + " is for " + name_of(kind) + ", and this host has arch = \"" +
+                           std::string(architecture.name) + "\"");
 }
 
 void check_image(const TomlTable& table, const QemuHost& host) {
-  const std::string name(kQemuArchitectures[host.architecture].name);
-  const std::string is_for = elf_architecture(host.image);
-  if (is_for.empty())
-    table.fail_at("image",
-                  "'" + host.image.string() + "' is no program of 32 bits in the format ELF");
-  if (is_for != name)
-    table.fail_at("image", "'" + host.image.string() + "' is for " + is_for +
-                               ", and this host has arch = \"" + name + "\"");
+  const std::string what = "'" + host.image.string() + "'";
+  const auto kind = elf_kind(host.image);
+  if (!kind || kind->bits != 32)
+    table.fail_at("image", what + " is no program of 32 bits in the format ELF");
+  check_architecture(table, "image", what, *kind, host.kind());
+}
+
+/// Of a file, another program finds out the architecture: that which makes the root, or the host.
+void check_root(const TomlTable& table, const QemuHost& host) {
+  const auto kind = elf_kind_below(host.root, "bin/sh");
+  if (kind)
+    check_architecture(table, "root", "'" + host.root.string() + "' (its /bin/sh)", *kind,
+                       host.kind());
 }
 
 void read_image(const TomlTable& table, Host& host) {
@@ -56,9 +57,18 @@ void read_image(const TomlTable& table, Host& host) {
 void read_linux(const TomlTable& table, Host& host) {
   host.memory_megabytes = static_cast<unsigned>(table.integer("memory", 64, 4096, 128));
   host.qemu.root = table.existing_file("root", table.text("root"), kAdvice);
+  check_root(table, host.qemu);
   host.qemu.processors = static_cast<unsigned>(table.integer("processors", 1, 16, 1));
   host.qemu.ipv6 = table.yes_or_no("ipv6", true);
   read_programs(table, host);
+}
+
+/// How to get a root for a host.
+std::string advice_on_root(const QemuArchitecture& architecture) {
+  const std::string debian(architecture.debian);
+  return ": a folder, a squashfs or an image of containers that is for " + debian +
+         ", such as the folder that \"mmdebstrap --variant=extract --architectures=" + debian +
+         " --include='?essential' --include=iproute2 trixie FOLDER\" makes";
 }
 
 /// Keys of one architecture are refused for the others, and the least that each needs is asked for.
@@ -70,16 +80,17 @@ void check_keys(const TomlTable& table, const QemuArchitecture& architecture) {
     if (table.has(key))
       table.fail_at(key, "'" + std::string(key) + "' is for another 'arch' than " +
                              std::string(architecture.name) + ", which runs " +
-                             (architecture.has_linux ? "Linux" : "an image"));
+                             (architecture.has_linux() ? "Linux" : "an image"));
   };
-  if (architecture.has_linux) {
+  if (architecture.has_linux()) {
     for (const std::string_view key : kOfImages) refuse(key);
   } else {
     for (const std::string_view key : kOfLinux) refuse(key);
   }
-  for (const std::string_view key : {"arch", "speed", architecture.has_linux ? "root" : "image"})
+  for (const std::string_view key : {"arch", "speed", architecture.has_linux() ? "root" : "image"})
     if (!table.has(key))
-      table.fail("a host with machine = \"qemu\" needs '" + std::string(key) + "'");
+      table.fail("a host with machine = \"qemu\" needs '" + std::string(key) + "'" +
+                 (key == "root" ? advice_on_root(architecture) : ""));
 }
 
 }  // namespace

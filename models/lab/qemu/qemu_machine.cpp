@@ -41,67 +41,66 @@ std::string date_of(const Host& host) {
   return text.data();
 }
 
-/// A machine for an image without an operating system.
-std::vector<std::string> virt_of(const QemuHost& qemu) {
-  const QemuArchitecture& architecture = kQemuArchitectures[qemu.architecture];
-  std::vector<std::string> words = {
-      "-M",
-      fmt::format("virt{}", architecture.machine_options),
-      "-kernel",
-      "/guest/lab/image",
-      "-device",
-      fmt::format("loader,file=/guest/lab/arguments,addr={:#x},force-raw=on",
-                  architecture.arguments_address),
-      "-global",
-      "virtio-mmio.force-legacy=false",
-      "-global",
-      "virtio-mmio.ioeventfd=off"};
-  if (architecture.has_firmware) words.insert(words.end(), {"-bios", "none"});
-  return words;
+using Words = std::vector<std::string>;
+
+/// What an image without an operating system is started with.
+Words image_of(const QemuHost& qemu) {
+  return {"-kernel", "/guest/lab/image", "-device",
+          fmt::format("loader,file=/guest/lab/arguments,addr={:#x},force-raw=on",
+                      qemu.kind().arguments_address)};
 }
 
-/// A machine for Linux. Its time stamp counter counts nanoseconds, as it is told.
-std::vector<std::string> q35_of(const Host& host, std::uint64_t seed, std::uintmax_t disk_bytes) {
+/// What Linux is started with. A time stamp counter (x86) counts nanoseconds, as Linux is told.
+Words linux_of(const Host& host, std::uint64_t seed) {
   // As with User Mode Linux, hosts begin at different times and with different process numbers.
   constexpr std::uint64_t kMostStartNs = 1'000'000, kLeastProcess = 200, kProcesses = 20'000;
-  return {"-M",
-          "q35,nvdimm=on",
-          "-smp",
+  const QemuArchitecture& kind = host.qemu.kind();
+  return {"-smp",
           std::to_string(host.qemu.processors),
-          "-L",
-          "/guest/lab/firmware",
           "-no-reboot",
           "-kernel",
           "/guest/lab/linux",
           "-initrd",
           "/guest/lab/start",
           "-append",
-          fmt::format("console=ttyS0 quiet loglevel=1 panic=-1 nokaslr random.trust_cpu=off "
-                      "tsc=reliable tsc_early_khz=1000000 LAB_START_NS={} LAB_FIRST_PROCESS={}{}",
+          fmt::format("console={} quiet loglevel=1 panic=-1 nokaslr random.trust_cpu=off{} "
+                      "LAB_START_NS={} LAB_FIRST_PROCESS={} LAB_DATE_NS={}{}",
+                      kind.serial_line, kind.is_pc() ? " tsc=reliable tsc_early_khz=1000000" : "",
                       seed % kMostStartNs, kLeastProcess + seed / kMostStartNs % kProcesses,
-                      host.qemu.ipv6 ? "" : " ipv6.disable=1"),
-          "-object",
-          fmt::format("memory-backend-file,id=root,mem-path=/guest/lab/root,size={},share=off,"
-                      "readonly=on,rom=on",
-                      disk_bytes),
-          "-device",
-          "nvdimm,memdev=root,unarmed=on",
-          "-object",
-          fmt::format("memory-backend-file,id=out,mem-path=/guest/out/disk,size={},share=on",
-                      kDiskUnit),
-          "-device",
-          "nvdimm,memdev=out"};
+                      host.start_of_day_ns(), host.qemu.ipv6 ? "" : " ipv6.disable=1")};
+}
+
+/// The disks of a Linux: its root, and its /out. They lie apart from all else that a machine with a
+/// device tree has.
+Words disks_of(const QemuHost& qemu, std::uintmax_t root_bytes) {
+  constexpr std::uintmax_t kOut = std::uintmax_t{64} << 30, kRoot = kOut + kDiskUnit;
+  Words words = {
+      "-object",
+      fmt::format("memory-backend-file,id=root,mem-path=/guest/lab/root,size={},share=off,"
+                  "readonly=on,rom=on",
+                  root_bytes),
+      "-object",
+      fmt::format("memory-backend-file,id=out,mem-path=/guest/out/disk,size={},share=on",
+                  kDiskUnit)};
+  const Words devices =
+      qemu.kind().is_pc()
+          ? Words{"-device", "nvdimm,memdev=root,unarmed=on", "-device", "nvdimm,memdev=out"}
+          : Words{"-device", fmt::format("orrery-disk,memdev=out,addr={:#x}", kOut), "-device",
+                  fmt::format("orrery-disk,memdev=root,addr={:#x}", kRoot)};
+  words.insert(words.end(), devices.begin(), devices.end());
+  return words;
 }
 
 std::string card_of(const Host& host, unsigned number) {
   constexpr unsigned kFirstSlot = 8;
   const std::string place =
-      host.qemu.has_linux()
-          ? fmt::format("virtio-net-pci,addr={:#x},ioeventfd=off,romfile=,host_mtu={}",
-                        kFirstSlot + number, host.ports[number].wire.mtu)
+      host.qemu.kind().is_pc()
+          ? fmt::format("virtio-net-pci,addr={:#x},ioeventfd=off,romfile=", kFirstSlot + number)
           : fmt::format("virtio-net-device,bus=virtio-mmio-bus.{}", number);
-  return fmt::format("{},netdev=orrery{},mac={:02x},tx=timer,x-txtimer=0", place, number,
-                     fmt::join(device_address(host.name, number), ":"));
+  return fmt::format(
+      "{},netdev=orrery{},mac={:02x},tx=timer,x-txtimer=0{}", place, number,
+      fmt::join(device_address(host.name, number), ":"),
+      host.qemu.has_linux() ? fmt::format(",host_mtu={}", host.ports[number].wire.mtu) : "");
 }
 
 /// Nothing here may depend on the machine, its clock or other threads. Cards send by a timer of the
@@ -111,10 +110,14 @@ std::vector<std::string> arguments_of(const Host& host, std::uint64_t seed,
   const QemuHost& qemu = host.qemu;
   std::vector<std::string> words = {
       "qemu",
+      "-M",
+      std::string(qemu.kind().machine),
+      "-cpu",
+      std::string(qemu.kind().processor),
       "-m",
-      qemu.has_linux() ? fmt::format("{}M,slots=2,maxmem={}M", host.memory_megabytes,
-                                     host.memory_megabytes + 2 * (disk_bytes >> 20) + 2'048)
-                       : fmt::format("{}M", host.memory_megabytes),
+      qemu.kind().is_pc() ? fmt::format("{}M,slots=2,maxmem={}M", host.memory_megabytes,
+                                        host.memory_megabytes + 2 * (disk_bytes >> 20) + 2'048)
+                          : fmt::format("{}M", host.memory_megabytes),
       "-accel",
       fmt::format("tcg,thread=single,tb-size={}", kTranslatedMegabytes),
       "-icount",
@@ -133,8 +136,13 @@ std::vector<std::string> arguments_of(const Host& host, std::uint64_t seed,
       "chardev:console",
       "-device",
       fmt::format("orrery-clock,fd={},cards={}", GuestProcess::kExtra, host.ports.size())};
-  const auto machine = qemu.has_linux() ? q35_of(host, seed, disk_bytes) : virt_of(qemu);
-  words.insert(words.end(), machine.begin(), machine.end());
+  const auto add = [&](const Words& more) { words.insert(words.end(), more.begin(), more.end()); };
+  add(qemu.kind().is_pc() ? Words{"-L", "/guest/lab/firmware"}
+                          : Words{"-global", "virtio-mmio.force-legacy=false", "-global",
+                                  "virtio-mmio.ioeventfd=off"});
+  if (!qemu.kind().firmware.empty()) add({"-bios", std::string(qemu.kind().firmware)});
+  add(qemu.has_linux() ? linux_of(host, seed) : image_of(qemu));
+  if (qemu.has_linux()) add(disks_of(qemu, disk_bytes));
   for (unsigned i = 0; i < host.ports.size(); ++i)
     words.insert(words.end(), {"-device", card_of(host, i)});
   return words;
@@ -154,22 +162,30 @@ std::filesystem::path QemuMachine::program(std::string_view name) const {
 }
 
 std::filesystem::path QemuMachine::emulator(const Host& host) const {
-  return program("qemu-" + std::string(kQemuArchitectures[host.qemu.architecture].name));
+  return program("qemu-" + std::string(host.qemu.kind().emulator));
+}
+
+std::filesystem::path QemuMachine::files_of(const Host& host) const {
+  return program(host.qemu.kind().name);
 }
 
 RootImage QemuMachine::root_of(const Host& host) const {
-  RootImage image = root_image(host.qemu.root, program("roots"), program("image"));
+  RootImage image = root_image(host.qemu.root, program("roots"), program("image"),
+                               std::string(host.qemu.kind().debian));
   require_command(host, image.config, host.qemu.root);
   return image;
 }
 
-std::map<std::string, std::filesystem::path> QemuMachine::programs() const {
+std::map<std::string, std::filesystem::path> QemuMachine::programs(const Host& host) const {
   std::map<std::string, std::filesystem::path> programs;
+  // Those for this machine's own architecture are there for other kinds of hosts, too.
+  const std::filesystem::path at = host.qemu.kind().is_pc() ? program("") : files_of(host);
   for (const std::string name : {"off", "as", "shell", "olsrd"})
-    programs.emplace("lab/" + name, program(name));
-  if (!lab_.uml.olsrd.value().empty()) programs["lab/olsrd"] = lab_.uml.olsrd.value();
-  programs.emplace("lab/modules", program("x86_64/modules"));
-  programs.emplace("init", program("init"));
+    programs.emplace("lab/" + name, at / name);
+  if (!lab_.uml.olsrd.value().empty() && host.qemu.kind().is_pc())
+    programs["lab/olsrd"] = lab_.uml.olsrd.value();
+  programs.emplace("lab/modules", files_of(host) / "modules");
+  programs.emplace("init", at / "init");
   return programs;
 }
 
@@ -179,14 +195,14 @@ void QemuMachine::check() const {
     std::vector<std::filesystem::path> needed = {emulator(host), program("enter")};
     if (host.qemu.has_linux()) {
       lab_.uml.check_olsrd();
-      needed.insert(needed.end(), {program("x86_64/linux"), program("x86_64/disk")});
-      for (const auto& [name, from] : programs()) needed.push_back(from);
+      needed.insert(needed.end(), {files_of(host) / "linux", program("x86_64/disk")});
+      for (const auto& [name, from] : programs(host)) needed.push_back(from);
     }
     for (const std::filesystem::path& file : needed)
       if (!std::filesystem::exists(file))
         throw UsageError("host " + host.name + " needs '" + file.string() +
                          "': ./dev lab --qemu builds it, or --set qemu=FOLDER");
-    const QemuArchitecture& architecture = kQemuArchitectures[host.qemu.architecture];
+    const QemuArchitecture& architecture = host.qemu.kind();
     if (host.ports.size() > architecture.most_cards)
       throw UsageError(
           fmt::format("host {} has {} links, and a host with arch = \"{}\" has at most {}",
@@ -204,10 +220,10 @@ void QemuMachine::prepare() const {
     if (host.qemu.has_linux()) {
       const RootImage root = root_of(host);
       put(root.file, at / "guest/root");
-      put(program("x86_64/linux"), at / "guest/linux");
+      put(files_of(host) / "linux", at / "guest/linux");
       put(program("x86_64/disk"), at / "guest/disk");
-      std::filesystem::copy(program("x86_64/firmware"), at / "guest/firmware");
-      write_start_archive(lab_.topology(), host, programs(), root.config, at / "guest/start");
+      std::filesystem::copy(files_of(host) / "firmware", at / "guest/firmware");
+      write_start_archive(lab_.topology(), host, programs(host), root.config, at / "guest/start");
     } else {
       std::filesystem::copy_file(host.qemu.image, at / "guest/image");
       write_file(at / "guest/arguments", host.qemu.arguments + '\0');
@@ -249,8 +265,8 @@ std::vector<std::pair<std::string, std::string>> QemuMachine::digests() const {
       digests.add("the image of host " + host.name, host.qemu.image);
       continue;
     }
-    digests.add("the hosts' kernel and firmware", program("x86_64"));
-    for (const auto& [name, from] : programs()) digests.add("the hosts' program", from);
+    digests.add("the hosts' kernel and firmware", files_of(host));
+    for (const auto& [name, from] : programs(host)) digests.add("the hosts' program", from);
     digests.add("the root of host " + host.name, root_of(host).file);
     for (const auto& [to, from] : host.files)
       digests.add("the file " + to + " of host " + host.name, from);

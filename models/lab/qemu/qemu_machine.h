@@ -20,7 +20,7 @@ namespace orrery::lab {
 struct QemuParameters {
   explicit QemuParameters(Model& model)
       : folder(model, "qemu", "build/lab",
-               {.help = "folder with qemu-arm and the like, made by ./dev lab --qemu"}) {}
+               {.help = "folder with qemu-aarch64 and the like, made by ./dev lab --qemu"}) {}
 
   Parameter<std::string> folder;
 };
@@ -39,8 +39,10 @@ class QemuMachine final : public Machine {
   /// A program of the folder of QEMUs, absolute.
   std::filesystem::path program(std::string_view name) const;
   std::filesystem::path emulator(const Host& host) const;
-  /// Programs of hosts with Linux, by their places there.
-  std::map<std::string, std::filesystem::path> programs() const;
+  /// The folder with the kernel of a host with Linux, and what goes with it.
+  std::filesystem::path files_of(const Host& host) const;
+  /// Programs of a host with Linux, by their places there.
+  std::map<std::string, std::filesystem::path> programs(const Host& host) const;
   RootImage root_of(const Host& host) const;
   GuestCommand command(NodeId host, std::uint64_t seed) const;
 

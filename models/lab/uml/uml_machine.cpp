@@ -58,7 +58,7 @@ void UmlMachine::make_images() const {
     if (!host.uml.root || std::filesystem::is_directory(*host.uml.root)) continue;
     RootImage& image = images_[*host.uml.root];
     if (image.file.empty())
-      image = root_image(*host.uml.root, programs / "roots", programs / "image");
+      image = root_image(*host.uml.root, programs / "roots", programs / "image", "amd64");
     require_command(host, image.config, *host.uml.root);
   }
 }
