@@ -24,8 +24,8 @@ unsigned out_megabytes(const Host& host) {
   return host.qemu.has_linux() ? static_cast<unsigned>(kDiskUnit >> 20) : 1;
 }
 
-/// QEMU translates into 32 MiB, and has 64 MiB and 32 threads for all else.
-constexpr unsigned kTranslatedMegabytes = 32;
+/// QEMU translates into 24 MiB, and has 64 MiB and 32 threads for all else.
+constexpr unsigned kTranslatedMegabytes = 24;
 ControlGroups::Limits limits_of(const Host& host) {
   return {
       std::uint64_t{host.memory_megabytes + kTranslatedMegabytes + out_megabytes(host) + 64} << 20,
