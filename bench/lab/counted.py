@@ -14,7 +14,7 @@ from hosts import Run, counted_star
 from energy import rows
 
 MHZ, HOSTS = 1000, 16
-MILLIONS = {"loops": 3000, "calls": 1500, "memory": 60}
+MILLIONS = {"loops": 3000, "calls": 1500, "memory": 300}
 BOOTED_S, IDLE_S = 10, 3600
 SAMPLE_S = 0.1
 
