@@ -9,6 +9,7 @@ import os
 import threading
 from pathlib import Path
 
+from harness import Failed
 from hosts import Run, counted_star
 
 from energy import rows
@@ -73,10 +74,11 @@ class Watch:
         return sum(self.seconds.values())
 
 
-def watched(place, options, hosts, command, until_s, engine=()):
+def watched(place, options, hosts, command, until_s, engine=(), memory=128):
     """(instructions of all hosts, processor s, wall s, MB of one of all hosts)."""
-    path = place.write("work.toml", counted_star(place, hosts, MHZ, command,
-                                                 files=f'"/root/work" = "{place.compile("work", "gcc", "-static").name}"'))
+    place.compile("work", "gcc", "-static")
+    path = place.write("work.toml", counted_star(place, hosts, MHZ, command, memory=memory,
+                                                 files='"/root/work" = "work"'))
     with Watch() as watch:
         run = Run(place, path, options.build, "--until", f"{until_s}s", *engine)
     instructions = sum(int(row["instructions"]) for row in rows(run.out / "computed.csv"))
@@ -89,8 +91,11 @@ def speeds(place, options):
     time, so that the last look at its processes sees all that they did."""
     found = {kind: [] for kind in MILLIONS}
     for _ in range(options.rounds):
-        idle, idle_s, _, _ = watched(place, options, 1, "sleep 100000", 1000)
+        idle, idle_s, _, _ = watched(place, options, 1, "sleep 100000", 1000, memory=256)
         for kind, millions in MILLIONS.items():
-            done, done_s, _, _ = watched(place, options, 1, f"/root/work {kind} {millions}; sleep 100000", 1000)
+            done, done_s, _, _ = watched(place, options, 1, f"/root/work {kind} {millions} && sleep 100000", 1000,
+                                         memory=256)
+            if done - idle < millions * 1e6 / 2:
+                raise Failed(f"the host has not executed the work '{kind}'")
             found[kind].append((done - idle) / (done_s - idle_s))
     return found

@@ -117,11 +117,11 @@ def need_qemu():
         raise Failed(f"{BUSYBOX} is not there; ./dev lab --qemu makes it")
 
 
-def counted_star(place, hosts, mhz, command, **other):
+def counted_star(place, hosts, mhz, command, memory=128, **other):
     """star() of Linux hosts whose instructions are counted. They have busybox and no `ip -batch`."""
     need_qemu()
     neighbours = address_file(place, hosts, line="arp -s {ip} {address}")
-    return star(place, hosts, command, memory=128, neighbours=neighbours, setup="sh /root/neighbours",
+    return star(place, hosts, command, memory=memory, neighbours=neighbours, setup="sh /root/neighbours",
                 keys=f'machine = "qemu"\narch = "x86_64"\nspeed = "{mhz} MHz"\nroot = "{BUSYBOX}"', **other)
 
 

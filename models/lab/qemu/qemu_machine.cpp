@@ -60,37 +60,40 @@ std::vector<std::string> virt_of(const QemuHost& qemu) {
   return words;
 }
 
-/// A machine for Linux. Its time stamp counter counts nanoseconds, as it is told.
+/// A machine for Linux. Its time stamp counter counts nanoseconds, as it is told. No device needs the 32
+/// MiB that Linux would keep for copies because of memory above 4 GiB (swiotlb).
 std::vector<std::string> q35_of(const Host& host, std::uint64_t seed, std::uintmax_t disk_bytes) {
   // As with User Mode Linux, hosts begin at different times and with different process numbers.
   constexpr std::uint64_t kMostStartNs = 1'000'000, kLeastProcess = 200, kProcesses = 20'000;
-  return {"-M",
-          "q35,nvdimm=on",
-          "-smp",
-          std::to_string(host.qemu.processors),
-          "-L",
-          "/guest/lab/firmware",
-          "-no-reboot",
-          "-kernel",
-          "/guest/lab/linux",
-          "-initrd",
-          "/guest/lab/start",
-          "-append",
-          fmt::format("console=ttyS0 quiet loglevel=1 panic=-1 nokaslr random.trust_cpu=off "
-                      "tsc=reliable tsc_early_khz=1000000 LAB_START_NS={} LAB_FIRST_PROCESS={}{}",
-                      seed % kMostStartNs, kLeastProcess + seed / kMostStartNs % kProcesses,
-                      host.qemu.ipv6 ? "" : " ipv6.disable=1"),
-          "-object",
-          fmt::format("memory-backend-file,id=root,mem-path=/guest/lab/root,size={},share=off,"
-                      "readonly=on,rom=on",
-                      disk_bytes),
-          "-device",
-          "nvdimm,memdev=root,unarmed=on",
-          "-object",
-          fmt::format("memory-backend-file,id=out,mem-path=/guest/out/disk,size={},share=on",
-                      kDiskUnit),
-          "-device",
-          "nvdimm,memdev=out"};
+  return {
+      "-M",
+      "q35,nvdimm=on",
+      "-smp",
+      std::to_string(host.qemu.processors),
+      "-L",
+      "/guest/lab/firmware",
+      "-no-reboot",
+      "-kernel",
+      "/guest/lab/linux",
+      "-initrd",
+      "/guest/lab/start",
+      "-append",
+      fmt::format(
+          "console=ttyS0 quiet loglevel=1 panic=-1 nokaslr random.trust_cpu=off swiotlb=noforce "
+          "tsc=reliable tsc_early_khz=1000000 LAB_START_NS={} LAB_FIRST_PROCESS={}{}",
+          seed % kMostStartNs, kLeastProcess + seed / kMostStartNs % kProcesses,
+          host.qemu.ipv6 ? "" : " ipv6.disable=1"),
+      "-object",
+      fmt::format("memory-backend-file,id=root,mem-path=/guest/lab/root,size={},share=off,"
+                  "readonly=on,rom=on",
+                  disk_bytes),
+      "-device",
+      "nvdimm,memdev=root,unarmed=on",
+      "-object",
+      fmt::format("memory-backend-file,id=out,mem-path=/guest/out/disk,size={},share=on",
+                  kDiskUnit),
+      "-device",
+      "nvdimm,memdev=out"};
 }
 
 std::string card_of(const Host& host, unsigned number) {
