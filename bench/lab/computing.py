@@ -13,11 +13,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from harness import ROOT, Failed, panels, save_picture
-from hosts import HERE, Run, need
+from harness import Failed, panels, save_picture
+from hosts import BUSYBOX, HERE, Run, need, need_qemu
 
-LABORATORY = ROOT / "build/lab"
-BUSYBOX = LABORATORY / "x86_64/busybox"
 MHZ, DELAY_MS, CLIENTS = 200, 1, 4
 BEGIN_S = 15  # the server has booted
 PAGE_BYTES = 12_000
@@ -36,13 +34,9 @@ http {
 """
 
 
-def need_qemu():
-    if not (BUSYBOX / "bin/sh").exists():
-        raise Failed(f"{BUSYBOX} is not there; ./dev lab --qemu makes it")
-
-
 def root_of_server(place):
     """The small root, with nginx of this machine and its libraries."""
+    need_qemu()
     need("nginx-light", "nginx")
     root, nginx = place.folder / "server", shutil.which("nginx")
     if root.exists():

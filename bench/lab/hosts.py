@@ -13,10 +13,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from harness import ROOT, Failed  # noqa: E402
 
-sys.path.insert(0, str(ROOT / "models/lab"))
+sys.path.insert(0, str(ROOT / "models/lab"))  # captures, and energy for others
 from captures import device_address, frames  # noqa: E402
 
 KERNEL = ROOT / "build/lab/linux"
+BUSYBOX = ROOT / "build/lab/x86_64/busybox"  # a small root
 HERE = Path(__file__).resolve().parent
 
 
@@ -28,10 +29,10 @@ class Workplace:
         self.folder = Path(self.holder.name)
         self.count = 0
 
-    def compile(self, name, compiler="gcc"):
+    def compile(self, name, compiler="gcc", *flags):
         program = self.folder / name
         if not program.exists():
-            subprocess.run([compiler, "-O2", "-o", program, HERE / f"{name}.c"], check=True)
+            subprocess.run([compiler, "-O2", *flags, "-o", program, HERE / f"{name}.c"], check=True)
         return program
 
     def write(self, name, text):
@@ -96,11 +97,12 @@ def run_fair(place, topology, build, seconds, meanwhile=None):
     return json.loads(said), hosts
 
 
-def address_file(place, hosts, device="eth0"):
+def address_file(place, hosts, device="eth0",
+                 line="neigh replace {ip} lladdr {address} dev {device} nud permanent"):
     """For `ip -batch`: all hosts' addresses, so that nobody has to ask."""
     return place.write(f"neighbours{hosts}", "".join(
-        f"neigh replace 10.0.0.{i + 1} lladdr {device_address(f'h{i + 1}').hex(':')} dev {device} nud permanent\n"
-        for i in range(hosts)))
+        line.format(ip=f"10.0.0.{i}", address=device_address(f"h{i}").hex(":"), device=device) + "\n"
+        for i in range(1, hosts + 1)))
 
 
 def need(package, *programs):
@@ -110,10 +112,23 @@ def need(package, *programs):
             raise Failed(f"there is no program '{program}' on this machine: apt-get install {package}")
 
 
+def need_qemu():
+    if not (BUSYBOX / "bin/sh").exists():
+        raise Failed(f"{BUSYBOX} is not there; ./dev lab --qemu makes it")
+
+
+def counted_star(place, hosts, mhz, command, memory=128, **other):
+    """star() of Linux hosts whose instructions are counted. They have busybox and no `ip -batch`."""
+    need_qemu()
+    neighbours = address_file(place, hosts, line="arp -s {ip} {address}")
+    return star(place, hosts, command, memory=memory, neighbours=neighbours, setup="sh /root/neighbours",
+                keys=f'machine = "qemu"\narch = "x86_64"\nspeed = "{mhz} MHz"\nroot = "{BUSYBOX}"', **other)
+
+
 def star(place, hosts, command, *, delay="1ms", rate="100 Mbit/s", files="", memory=24, keys="",
-         capture=False, more=""):
+         capture=False, more="", neighbours=None, setup="ip -batch /root/neighbours"):
     """Hosts h1 to hN around a switch."""
-    neighbours = address_file(place, hosts)
+    neighbours = neighbours or address_file(place, hosts)
     files = ", ".join(filter(None, [f'"/root/neighbours" = "{neighbours.name}"', files]))
     return f"""
 [[host]]
@@ -122,7 +137,7 @@ name = "h{{i}}"
 memory = {memory}
 ipv6 = false
 {keys}
-setup = ["ip -batch /root/neighbours"]
+setup = ["{setup}"]
 files = {{ {files} }}
 [[host.program]]
 command = '''{command}'''

@@ -2,8 +2,10 @@
 """CND and VND of Yoginath's thesis (orders.c): in which order messages arrive, and in which they
 should. E is the sum over messages of how many places one is from its own, averaged over rounds."""
 
+import subprocess
+
 from harness import Failed
-from hosts import Run, parallel, run_fair, star
+from hosts import Run, counted_star, parallel, run_fair, star
 
 ROUNDS = 10
 
@@ -19,12 +21,12 @@ delay = "{5 * (round_ + 1)}ms"
 """ for round_, at_ms in begins_ms.items())
 
 
-def topology(place, kind, ranks, first_s, every_s):
-    """Round r has ways of 10 (r + 1) ms."""
-    place.compile("orders")
+def topology(place, kind, ranks, first_s, every_s, made=star, instructions=0):
+    """Round r has ways of 10 (r + 1) ms. `made` is star() or like it."""
+    place.compile("orders", "gcc", "-static")
     begins_ms = {round_: 1000 * (first_s + every_s * round_ - 1) for round_ in range(ROUNDS)}
-    text = star(place, ranks,
-                f"/root/orders {kind} {{i-1}} {ranks} {first_s} {every_s} {ROUNDS}",
+    text = made(place, ranks,
+                f"/root/orders {kind} {{i-1}} {ranks} {first_s} {every_s} {ROUNDS} 0 {instructions}",
                 delay="5ms", rate="1 Gbit/s", files='"/root/orders" = "orders"',
                 more=longer_ways(ranks, begins_ms))
     return place.write(f"{kind}{ranks}.toml", text)
@@ -96,6 +98,49 @@ def one(place, options, table, bars, rows, kind, ranks):
         return topology(place, kind, ranks, first, every), first + every * ROUNDS + rest
 
     note(table, bars, rows, kind, compare(place, options, kind, ranks, describe))
+
+
+# Hosts whose computing takes time: each computes before each message that it sends.
+MHZ, COMPUTED_MS = 500, 2
+BOOTED_S = 10
+
+
+def counted(place, ranks, command, **other):
+    return counted_star(place, ranks, MHZ, command, **other)
+
+
+def speed(place):
+    """Instructions of the computation a second of this machine's core."""
+    return float(subprocess.check_output([place.compile("orders", "gcc", "-static"), "speed"]))
+
+
+def computing(place, options, table, bars, rows, kind, ranks):
+    """Beside: hosts whose computations take as long on a core of this machine that is theirs alone."""
+    every = seconds_of_a_round(kind, ranks)
+
+    def describe(fair):
+        first, rest = (10 + ranks, 5) if fair else (BOOTED_S, 2)
+        a_second = speed(place) if fair else MHZ * 1e6
+        made = star if fair else counted
+        return (topology(place, kind, ranks, first, every, made, int(a_second * COMPUTED_MS / 1000)),
+                first + every * ROUNDS + rest)
+
+    note(table, bars, rows, f"{kind} with {COMPUTED_MS} ms of computing",
+         {"part": "computing-orders", **compare(place, options, kind, ranks, describe)})
+
+
+# What is expected if rank 1 of 5 computes five times as long: its message comes last of three.
+ERROR_OF_MORE_WORK = 4
+
+
+def one_has_more_work(place, options):
+    """(E, messages that did not come)."""
+    work = MHZ * 1000 * COMPUTED_MS
+    path = topology(place, "cnd", 5, BOOTED_S, 3, counted, f"$(({{i}} == 2 ? {5 * work} : {work}))")
+    run = Run(place, path, options.build, "--until", f"{BOOTED_S + 3 * ROUNDS + 2}s", *parallel(options))
+    error, missing = error_of(order_of(run.hosts), "cnd", 5)
+    run.forget()
+    return error, missing
 
 
 def in_windows(place, options, kind, ranks, window):

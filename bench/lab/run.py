@@ -9,6 +9,9 @@
   scale    2 to 128 hosts: time to boot, memory, an idle hour
   orders   CND and VND of Yoginath's thesis: messages whose order of arrival is known, 8 to 128 hosts,
            without virtual time beside (the fair-share case)
+  computing-orders
+           CND and VND among hosts that compute before each message, counted instruction by instruction;
+           the fair-share case beside, with computations that take as long
   windows  CND and VND with windows of several lengths, in which hosts run at once: what the length costs
   mpi      CND and VND by Open MPI over TCP between 8 and 32 hosts, the fair-share case beside
   calls    SIP and RTP by sipp over three hops of 2 Mbit/s, 1 to 64 calls at once: calls that fail and
@@ -32,12 +35,17 @@
   architectures
            a host with Linux whose instructions are counted, by architecture: its boot, memory, and
            instructions a second
-  repeat   the same runs again and again, on all engines, beside a busy machine: equal to the byte
+  sensors  16 sensors on a radio channel: how long a battery lasts by the interval between reports, from
+           executed instructions and the time of the radio; which reports are lost, by the drift of clocks
+  counted  Linux hosts whose instructions are counted: instructions a second of a core, an idle hour of 16,
+           the memory of one
+  repeat   the same runs again and again, on all engines, beside a busy machine: equal to the byte; the
+           first and each that differs are kept
 
 Tables, a JSON and a picture are left. Bars are printed with what was measured, met or not; nothing fails on a
 time. Needs the hosts' kernel (./dev lab builds it), iperf3, for 'mpi' and 'repeat' Debian's openmpi-bin
-and libopenmpi-dev, for 'calls' its sip-tester, for 'clocks' its chrony, for 'computing' its nginx-light
-and ./dev lab --qemu.
+and libopenmpi-dev, for 'calls' its sip-tester, for 'clocks' its chrony, for 'computing' its nginx-light;
+and for hosts whose instructions are counted ./dev lab --qemu.
 """
 
 import argparse
@@ -45,6 +53,7 @@ import hashlib
 import math
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -58,9 +67,11 @@ import architectures  # noqa: E402
 import calls  # noqa: E402
 import clocks  # noqa: E402
 import computing  # noqa: E402
+import counted  # noqa: E402
 import mesh  # noqa: E402
 import mpi  # noqa: E402
 import orders  # noqa: E402
+import sensors  # noqa: E402
 import staggering  # noqa: E402
 import tcp  # noqa: E402
 import worm  # noqa: E402
@@ -79,6 +90,8 @@ MOST_CORRECTED_US = 1
 MOST_STANDARD_ERRORS = 3
 RADIO_OTHERS = 60
 MOST_DRIFT_PPM = 0.02  # 256 ns of 20 s, the steps of a host's clock
+LEAST_MILLIONS, MOST_COUNTED_IDLE_S, MOST_COUNTED_MEGABYTES = 300, 120, 128 * 1.048576 + 80
+MOST_ENERGY_ERROR, MOST_OF_LOSSES = 0.02, 0.1
 LEAST_OF_KNEE, MOST_QUEUE_ERROR = 0.95, 0.05
 MOST_WINDOWS_APART = 2.1  # one is executed, and the links promise another; a little is rounding
 
@@ -213,6 +226,17 @@ def all_orders(place, options, rows, bars):
     for ranks in options.sizes:
         for kind in ("cnd", "vnd"):
             orders.one(place, options, table, bars, rows, kind, ranks)
+
+
+def orders_of_computing_hosts(place, options, rows, bars):
+    table = table_of_orders("hosts that compute")
+    for ranks in options.computing_sizes:
+        for kind in ("cnd", "vnd"):
+            orders.computing(place, options, table, bars, rows, kind, ranks)
+    error, missing = orders.one_has_more_work(place, options)
+    table.row("cnd, 5, one slower", error, None)
+    bars.add("hosts that compute, one longer: E off what is expected by",
+             abs(error - orders.ERROR_OF_MORE_WORK) + missing, 0, at_most=True)
 
 
 def orders_in_windows(place, options, rows, bars):
@@ -451,7 +475,6 @@ def drifting_clocks(place, options, rows, bars):
 
 
 def computing_server(place, options, rows, bars):
-    computing.need_qemu()
     (found, fingerprint), again = (computing.serve(place, options, engine)
                                    for engine in ways(options).values())
     bars.add("a web server: on another engine, differs", int((found, fingerprint) != again), 0,
@@ -485,6 +508,74 @@ def computing_server(place, options, rows, bars):
              LEAST_OF_KNEE)
 
 
+def sensor_network(place, options, rows, bars):
+    table = Table(("16 sensors, a report each", 26, ""), ("instructions", 12, ",.0f"), ("radio, ms", 10, ".3f"),
+                  ("uJ", 9, ",.1f"), ("days", 8, ",.1f"), ("expected", 9, ",.1f"))
+    table.head()
+    saving = {s: sensors.energy(place, options, s) for s in sensors.INTERVALS_S}
+    always_on = {s: sensors.energy(place, options, s, 0) for s in sensors.ALWAYS_ON_S}
+    # A report and a second asleep, from two intervals; the others follow.
+    (one, other), reports = (1, 10), sensors.REPORTS // 2
+    asleep_W = ((sensors.mean_W(saving[other]) * other - sensors.mean_W(saving[one]) * one) / (other - one))
+    report_J = (sensors.mean_W(saving[one]) - asleep_W) * one
+    for name, found in (("", saving), (", always on", always_on)):
+        for interval, works in found.items():
+            measured = sensors.mean_days(works)
+            expected = (sensors.PARTS.battery_J() / sensors.DAY_S * interval
+                        / sensors.expected_J(report_J, asleep_W, interval)) if found is saving else None
+            table.row(f"{interval:g} s{name}", statistics.mean(work.instructions for work in works) / reports,
+                      statistics.mean(1000 * work.on_s for work in works) / reports,
+                      1e6 * sensors.mean_W(works) * interval, measured, expected)
+            rows.append({"part": "sensors", "interval_s": interval, "always_on": found is always_on,
+                         "works": works, "days": measured, "expected_days": expected})
+            if expected:
+                bars.add(f"sensors, a report in {interval:g} s: battery off arithmetic",
+                         abs(measured / expected - 1), MOST_ENERGY_ERROR, at_most=True)
+    lost = lost_reports(place, options, rows, bars)
+    sensors.picture(saving, always_on, report_J, asleep_W, lost, options.out / "sensors.png")
+
+
+def lost_reports(place, options, rows, bars):
+    table = Table(("reports lost, %", 26, ""), ("first", 8, ".1%"), ("at last", 8, ".1%"), ("all", 8, ".1%"))
+    table.head()
+    lost, fingerprints = {}, {}
+    for drift in sensors.DRIFTS_PPM:
+        lost[drift], fingerprints[drift] = sensors.losses(place, options, drift)
+        shares = [share for _, share in lost[drift]]
+        table.row(f"drift up to {drift} ppm", shares[0], shares[-1], statistics.mean(shares))
+        rows.append({"part": "sensors", "drift_ppm": drift, "lost": lost[drift]})
+    again = sensors.losses(place, options, sensors.DRIFTS_PPM[-1], ways(options)[1])
+    bars.add("sensors: on another engine, differs",
+             int(again != (lost[sensors.DRIFTS_PPM[-1]], fingerprints[sensors.DRIFTS_PPM[-1]])), 0, at_most=True)
+    bars.add("sensors: losses at the end, widest drift to none",
+             lost[sensors.DRIFTS_PPM[-1]][-1][1] / lost[0][-1][1], MOST_OF_LOSSES, at_most=True)
+    return lost
+
+
+def counted_hosts(place, options, rows, bars):
+    table = Table(("a counted host", 26, ""), ("million a second", 16, ".0f"), ("least", 8, ".0f"),
+                  ("most", 8, ".0f"))
+    table.head("   (instructions, of processor time)")
+    for kind, found in counted.speeds(place, options).items():
+        millions = [one / 1e6 for one in found]
+        table.row(kind, statistics.median(millions), min(millions), max(millions))
+        rows.append({"part": "counted", "kind": kind, "millions_a_second": millions})
+        if kind != "memory":
+            bars.add(f"a counted host, {kind}: million instructions a second", statistics.median(millions),
+                     LEAST_MILLIONS)
+    (_, boot_s, boot_wall_s, _), (_, all_s, all_wall_s, megabytes) = (
+        counted.watched(place, options, counted.HOSTS, "sleep 100000", until, parallel(options))
+        for until in (counted.BOOTED_S, counted.BOOTED_S + counted.IDLE_S))
+    print(f"  {counted.HOSTS} hosts boot in {boot_wall_s:.0f} s, {boot_s:.0f} s of processor time; an idle hour takes "
+          f"{all_wall_s - boot_wall_s:.0f} s, {all_s - boot_s:.0f} s of it; one has {megabytes:.0f} MB")
+    rows.append({"part": "counted", "boot_s": boot_wall_s, "boot_processor_s": boot_s,
+                 "hour_s": all_wall_s - boot_wall_s, "hour_processor_s": all_s - boot_s,
+                 "megabytes_a_host": megabytes})
+    bars.add(f"{counted.HOSTS} idle counted hosts: an hour", all_wall_s - boot_wall_s, MOST_COUNTED_IDLE_S, "s",
+             at_most=True)
+    bars.add("a counted host of 128 MiB: memory", megabytes, MOST_COUNTED_MEGABYTES, "MB", at_most=True)
+
+
 def everything_of(run):
     """A digest of what hosts left, and the fingerprint."""
     digest = hashlib.sha256()
@@ -511,9 +602,17 @@ def ways_of(name, number):
     engines = (["sequential"], ["conservative", "--workers", "2"], ["timewarp", "--workers", "2"],
                ["auto", "--hand-over-every", events])
     words = ["--engine", *engines[number % len(engines)]]
+    if name == "sensors":
+        words += ["--until", "5s"]
     if name in ("sensors", "counted-4"):
         words += ["--set", f"window={('1ms', '333333ns', '142857ns')[number % 3]}"]
     return words
+
+
+def keep(run, to):
+    """For someone who looks for the cause of a difference."""
+    for folder, name in ((run.hosts, "hosts"), (run.out, "report")):
+        shutil.copytree(folder, to / name, ignore=shutil.ignore_patterns("guest", "lab"), dirs_exist_ok=True)
 
 
 def repeat(place, options, rows, bars):
@@ -525,7 +624,10 @@ def repeat(place, options, rows, bars):
 
         def one(number, name=name, topology=topology, seen=seen):
             run = Run(place, topology, options.build, *ways_of(name, number))
-            seen.add(everything_of(run))
+            found = everything_of(run)
+            if found not in seen:  # the first, and each that differs
+                keep(run, options.out / f"{name}-{number}")
+            seen.add(found)
             run.forget()
 
         for number in range(options.repetitions):
@@ -552,11 +654,12 @@ def need_programs(parts, protocols):
 
 
 PARTS = {"exact": exact, "reno": reno, "frames": frames, "busy": busy, "scale": scale,
-         "orders": all_orders, "windows": orders_in_windows, "mpi": orders_by_mpi, "calls": all_calls,
+         "orders": all_orders, "computing-orders": orders_of_computing_hosts,
+         "windows": orders_in_windows, "mpi": orders_by_mpi, "calls": all_calls,
          "calls-radio": calls_by_radio,
          "staggering": stagger, "worm": spread_worm, "mesh": radio_mesh, "mesh-worm": mesh_worm,
-         "clocks": drifting_clocks, "computing": computing_server,
-         "architectures": by_architecture, "repeat": repeat}
+         "clocks": drifting_clocks, "computing": computing_server, "architectures": by_architecture,
+         "sensors": sensor_network, "counted": counted_hosts, "repeat": repeat}
 
 
 def grid(text):
@@ -576,6 +679,8 @@ def main():
                       help=f"some of {','.join(PARTS)} (all)")
     made.add_argument("--sizes", metavar="N,N", type=numbers(int, 3, MOST_HOSTS),
                       default=",".join(map(str, SIZES)), help="ranks of the orders (%(default)s)")
+    made.add_argument("--computing-sizes", metavar="N,N", type=numbers(int, 3, MOST_HOSTS),
+                      default="8,16", help="ranks of computing-orders (%(default)s)")
     made.add_argument("--mpi-sizes", metavar="N,N", type=numbers(int, 3, 128), default="8,32",
                       help="ranks of Open MPI; 64 take a quarter of an hour (%(default)s)")
     made.add_argument("--losses", metavar="P,P", type=numbers(float, 1e-6, 0.1),

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -54,6 +55,13 @@ class Guest {
   virtual std::int64_t last_ns() const = 0;
   /// Frames for which the guest had no buffer.
   virtual std::uint64_t dropped() const = 0;
+  /// What the guest's machine has done before `until`, which is not before the last advance(), or
+  /// until it ended, if its instructions are counted.
+  struct Work {
+    std::int64_t instructions = 0;
+    std::int64_t cards_on_ns = 0;  ///< for how long a driver ran its network cards, added up
+  };
+  virtual std::optional<Work> work(std::int64_t) const { return std::nullopt; }
 };
 
 }  // namespace orrery::lab

@@ -77,8 +77,9 @@ void HostLp::handle(Context& context, const Arrival& arrival, std::span<const st
 }
 
 void HostLp::finish(FinalContext& context) {
-  if (guest_) refused_ = guest_->dropped();
+  if (guest_) note_counts(context.now().ticks());
   context.record(lab_.refused, static_cast<double>(refused_));
+  if (work_) emit_work(context);
   captures_.clear();
   end_guest();
   add_console_to(context);
@@ -128,8 +129,23 @@ void HostLp::note_spread(std::int64_t until) const {
 
 void HostLp::ended(End how, std::int64_t at, std::string_view why) {
   context_->emit(lab_.ends, at, static_cast<int>(how), why);
-  refused_ = guest_->dropped();
+  note_counts(at);
   end_guest();
+}
+
+void HostLp::note_counts(std::int64_t at) {
+  up_ns_ = at;
+  refused_ = guest_->dropped();
+  work_ = guest_->work(clock().to_host(at));
+}
+
+void HostLp::emit_work(FinalContext& context) const {
+  const auto seconds = [](std::int64_t ns) { return Duration::from_ticks(ns).to_seconds(); };
+  const auto a_second = static_cast<double>(host().qemu.instructions_per_s);
+  context.state(work_->instructions);
+  context.emit(lab_.computed, work_->instructions,
+               static_cast<double>(work_->instructions) / a_second, seconds(up_ns_),
+               seconds(work_->cards_on_ns));
 }
 
 /// Throws ModelFault if not all results could be kept.

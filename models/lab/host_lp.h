@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,7 +54,9 @@ class HostLp final : public LogicalProcess<HostLp, Wake, Arrival>, private Netwo
   void note_spread(std::int64_t until) const;
   void ended(End how, std::int64_t at, std::string_view why = {});
   void ended_wrongly(const GuestError& error);
+  void note_counts(std::int64_t at);
   void end_guest();
+  void emit_work(FinalContext& context) const;
   void wake_for_next();
   template <class Action>
   void in_guest(Action&& action);
@@ -70,6 +73,8 @@ class HostLp final : public LogicalProcess<HostLp, Wake, Arrival>, private Netwo
   SentFrames frames_sent_;
   WakeTimer wake_;
   std::uint64_t refused_ = 0;
+  std::optional<Guest::Work> work_;
+  std::int64_t up_ns_ = 0;  ///< when the guest, or the run, ended
 };
 
 }  // namespace orrery::lab

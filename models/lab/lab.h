@@ -112,6 +112,16 @@ class Lab final : public Model {
       "hosts that ended before the run; how: 0 switched off, 1 a crash of the topology, 2 in "
       "disorder, and why"};
 
+  Table computed{
+      *this,
+      "computed",
+      {{"instructions", ColumnType::integer},
+       {"computing", ColumnType::real, "s"},
+       {"up", ColumnType::real, "s"},
+       {"cards_on", ColumnType::real, "s"}},
+      "one row a host whose instructions are counted, at the end of the run: how many it "
+      "executed, how long that took it, of how long; and for how long its cards were on"};
+
   Table air{
       *this,
       "air",

@@ -13,7 +13,7 @@ enum { kLaboratory = 4 };
 
 static void tell(uint32_t kind, uint32_t number, uint32_t bytes, int64_t time, int64_t next)
 {
-	const struct orrery_message message = { kind, number, bytes, 0, time, next };
+	const struct orrery_message message = { kind, number, bytes, 0, time, next, VARIANT == 13 ? -1 : 0, 0 };
 
 	write(kLaboratory, &message, sizeof message);
 }

@@ -94,6 +94,10 @@ class QemuCase(Case):
                          list(range(len(sent))))
         return [at for at, _ in sent]
 
+    def rows(self, table):
+        with (self.folder / f"report/{table}.csv").open() as file:
+            return list(csv.DictReader(file))
+
     def results(self, folder="hosts"):
         return b"".join(path.read_bytes() for path in sorted(self.folder.glob(f"{folder}/*/**/*"))
                         if path.name == "console" or path.suffix == ".pcap" or
@@ -176,12 +180,18 @@ class Counted(QemuCase):
 
     def test_a_loop_takes_its_instructions_by_the_speed(self):
         for arch in ARCHITECTURES:
-            done_at = {}
+            done_at, in_all = {}, set()
             for speed in (1_000_000_000, 500_000_000, 333_000_000, 8_000_000):
                 topology = self.one(arch, "loops " + " ".join(map(str, self.LENGTHS)), f"{speed} Hz")
-                self.fingerprint(self.run_lab(topology))
+                self.fingerprint(self.run_lab(topology, "--force", "--out", str(self.folder / "report")))
                 done_at[speed] = self.times()
+                (row,) = self.rows("computed")
+                in_all.add(int(row["instructions"]))
+                # It never waits: the last instruction begins when it switches itself off.
+                self.assertEqual(round(float(row["up"]) * 1e9),
+                                 (int(row["instructions"]) - 1) * 1_000_000_000 // speed)
                 self.assertEqual(self.console("a").splitlines(), ["bare: begins", "bare: ends"])
+            self.assertEqual(len(in_all), 1)
             # At 1 GHz the times are the numbers of executed instructions.
             executed = done_at[1_000_000_000]
             took = [b - a for a, b in zip(executed, executed[1:])]
@@ -275,6 +285,26 @@ class Sensors(QemuCase):
         with busy_machine(2 * os.cpu_count()):
             for engine in ("sequential", "conservative", "timewarp"):
                 self.assertEqual(self.sensors("--engine", engine), expected, engine)
+
+    def test_the_energy_of_sensors_with_radio(self):
+        """Two reports each: 40,000 instructions and what sending takes, 3 ms of listening. The start, which
+        clears memory, takes nearly as many."""
+        seen = set()
+        for window in ("1s", "7919ns"):
+            done = self.run_lab(MODELS / "lab/topologies/sensor-radio.toml", f"window={window}", "--until",
+                                "2.5s", "--force", "--out", str(self.folder / "report"))
+            work = [str(self.fingerprint(done))] + [tuple(float(row[key]) for key in ("instructions", "up", "cards_on"))
+                    for row in self.rows("computed")]
+            seen.add(tuple(work))
+        self.assertEqual(len(seen), 1)
+        self.assertEqual(len(work), 17)
+        for instructions, up, on in work[1:]:
+            self.assertTrue(155_000 < instructions < 165_000 and up == 2.5 and 0.006 < on < 0.0065, work)
+        told = subprocess.run([MODELS / "lab/energy.py", self.folder / "report"], capture_output=True,
+                              text=True, check=True).stdout.splitlines()
+        self.assertEqual([line.split()[0] for line in told[1:]],
+                         [f"{kind}{i}" for kind in "ar" for i in range(1, 9)])
+        self.assertTrue(all(450 < float(line.split()[-1]) < 700 for line in told[1:]), told)
 
     def test_what_the_gateway_hears(self):
         self.sensors()
@@ -542,7 +572,8 @@ class Wrong(QemuCase):
                                   (8, "its QEMU sent a message (7) that there is not"),
                                   (9, "its QEMU sends without an end"),
                                   (10, "its QEMU has ended"),
-                                  (11, "it has computed for 1 s of processor time without an end")):
+                                  (11, "it has computed for 1 s of processor time without an end"),
+                                  (13, "its QEMU sent a message (1) about work that is undone")):
             done = self.run_lab(self.one("arm", ""), f"patience={60 if variant == 9 else 1}s",
                                 self.fake(f"-DVARIANT={variant}", HERE / "lab_hostile_qemu.c"))
             self.assertEqual(done.returncode, 3, (variant, done.stderr))

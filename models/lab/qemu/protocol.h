@@ -19,7 +19,7 @@
 
 enum orrery_kind {
   /* From QEMU. */
-  ORRERY_STOPPED = 0x6f720101, /* all before `time` is done; goes on at `next` by itself; frames
+  ORRERY_STOPPED = 0x6f720201, /* all before `time` is done; goes on at `next` by itself; frames
                                   for which the cards had no room since the last: `number` */
   ORRERY_FRAME,                /* card `number` sends the frame at `time` */
   ORRERY_OFF,                  /* the guest has ended at `time`; `number` 0: switched off */
@@ -36,9 +36,11 @@ struct orrery_message {
   uint32_t kind;
   uint32_t number;
   uint32_t bytes; /* of the frame; 0: there is none */
-  uint32_t zero;
+  uint32_t cards; /* STOPPED, OFF: that are on */
   int64_t time;
   int64_t next;
+  int64_t executed; /* STOPPED, OFF: instructions since the start */
+  int64_t on;       /* STOPPED, OFF: for how long cards were on until `time`, added up */
 };
 
 enum {

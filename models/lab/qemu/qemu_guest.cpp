@@ -83,12 +83,13 @@ void QemuGuest::begin() {
 void QemuGuest::grant(std::int64_t until) {
   while (next_due() < until) {
     const auto& [when, due] = *due_.begin();
-    tell({when.second, due.card, static_cast<std::uint32_t>(due.frame.size()), 0, when.first, 0},
+    tell({when.second, due.card, static_cast<std::uint32_t>(due.frame.size()), 0, when.first, 0, 0,
+          0},
          due.frame);
     due_.erase(due_.begin());
   }
   granted_ = until;
-  tell({ORRERY_GRANT, 0, 0, 0, until, 0});
+  tell({ORRERY_GRANT, 0, 0, 0, until, 0, 0, 0});
   serve(until);
 }
 
@@ -108,12 +109,29 @@ void QemuGuest::serve(std::int64_t until) {
 void QemuGuest::stopped(const orrery_message& message, std::int64_t until) {
   if (message.time != until || message.next < until || message.bytes != 0)
     refuse(message, "about another time");
+  note_work(message);
   next_ = message.next;
   dropped_ += message.number;
   timeout_.got_on();
 }
 
+void QemuGuest::note_work(const orrery_message& message) {
+  if (message.executed < work_.instructions || message.on < work_.cards_on_ns ||
+      message.cards > cards_)
+    refuse(message, "about work that is undone");
+  work_ = {message.executed, message.on};
+  cards_on_ = message.cards;
+}
+
+/// A guest that waits is granted nothing, and its cards stay as they are.
+std::optional<Guest::Work> QemuGuest::work(std::int64_t until) const {
+  Work work = work_;
+  if (up_) work.cards_on_ns += cards_on_ * std::max<std::int64_t>(until - granted_, 0);
+  return work;
+}
+
 void QemuGuest::ended(const orrery_message& message) {
+  note_work(message);
   up_ = false;
   constexpr std::uint32_t kCauses = 256;  // from here on: why QEMU ended the machine
   if (message.number >= kCauses)
@@ -129,7 +147,7 @@ void QemuGuest::send_frame(const orrery_message& message) {
   frame_.resize(message.bytes);
   channel_.receive(frame_);
   const std::int64_t left = network_.sent(message.number, message.time, frame_);
-  tell({ORRERY_LEFT, message.number, 0, 0, left, 0});
+  tell({ORRERY_LEFT, message.number, 0, 0, left, 0, 0, 0});
 }
 
 // ---- Messages

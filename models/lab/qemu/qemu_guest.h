@@ -41,6 +41,7 @@ class QemuGuest final : public Guest {
   bool is_up() const override { return up_; }
   std::int64_t last_ns() const override { return last_; }
   std::uint64_t dropped() const override { return dropped_; }
+  std::optional<Work> work(std::int64_t until) const override;
 
  private:
   /// What happens to the guest, by time and kind; of equals, the first comes first.
@@ -59,6 +60,7 @@ class QemuGuest final : public Guest {
   void send_frame(const orrery_message& message);
   void stopped(const orrery_message& message, std::int64_t until);
   void ended(const orrery_message& message);
+  void note_work(const orrery_message& message);
 
   Network& network_;
   const unsigned cards_;
@@ -69,6 +71,8 @@ class QemuGuest final : public Guest {
   std::int64_t next_ = 0;      ///< when the guest goes on by itself
   std::int64_t last_ = 0;      ///< time of the guest's last act
   std::uint64_t dropped_ = 0;
+  Work work_;                  ///< before granted_, or the guest's end
+  std::int64_t cards_on_ = 0;  ///< since then
   bool up_ = true;
   int core_ = -1;  ///< the core of its processes
   std::vector<std::byte> frame_;

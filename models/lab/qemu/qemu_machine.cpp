@@ -24,8 +24,8 @@ unsigned out_megabytes(const Host& host) {
   return host.qemu.has_linux() ? static_cast<unsigned>(kDiskUnit >> 20) : 1;
 }
 
-/// QEMU translates into 32 MiB, and has 64 MiB and 32 threads for all else.
-constexpr unsigned kTranslatedMegabytes = 32;
+/// QEMU translates into 24 MiB, and has 64 MiB and 32 threads for all else.
+constexpr unsigned kTranslatedMegabytes = 24;
 ControlGroups::Limits limits_of(const Host& host) {
   return {
       std::uint64_t{host.memory_megabytes + kTranslatedMegabytes + out_megabytes(host) + 64} << 20,
@@ -50,7 +50,8 @@ Words image_of(const QemuHost& qemu) {
                       qemu.kind().arguments_address)};
 }
 
-/// What Linux is started with. A time stamp counter (x86) counts nanoseconds, as Linux is told.
+/// What Linux is started with. The time stamp counter of an x86 counts nanoseconds, as Linux is told. No
+/// device of it needs the 32 MiB that Linux would keep for copies below 4 GiB (swiotlb).
 Words linux_of(const Host& host, std::uint64_t seed) {
   // As with User Mode Linux, hosts begin at different times and with different process numbers.
   constexpr std::uint64_t kMostStartNs = 1'000'000, kLeastProcess = 200, kProcesses = 20'000;
@@ -65,7 +66,8 @@ Words linux_of(const Host& host, std::uint64_t seed) {
           "-append",
           fmt::format("console={} quiet loglevel=1 panic=-1 nokaslr random.trust_cpu=off{} "
                       "LAB_START_NS={} LAB_FIRST_PROCESS={} LAB_DATE_NS={}{}",
-                      kind.serial_line, kind.is_pc() ? " tsc=reliable tsc_early_khz=1000000" : "",
+                      kind.serial_line,
+                      kind.is_pc() ? " tsc=reliable tsc_early_khz=1000000 swiotlb=noforce" : "",
                       seed % kMostStartNs, kLeastProcess + seed / kMostStartNs % kProcesses,
                       host.start_of_day_ns(), host.qemu.ipv6 ? "" : " ipv6.disable=1")};
 }

@@ -66,6 +66,7 @@ static void prepare(uint32_t number, uint16_t flags)
 		queue->descriptor[i].bytes = sizeof queue->buffer[i];
 		queue->descriptor[i].flags = flags;
 	}
+	queue->offered.count = queue->used.count = 0;
 	write32(card + kQueue, number);
 	write32(card + kQueueLength, kLength);
 	write32(card + kQueueDescriptors, (uintptr_t)queue->descriptor);
@@ -89,6 +90,7 @@ int open_card(uintptr_t at)
 	    read32(at + kDevice) != 1)
 		return 0;
 	card = at;
+	taken = holds = 0;
 	write32(card + kStatus, 0);
 	write32(card + kStatus, 3);
 	write32(card + kFeaturesHalf, 0);
@@ -107,6 +109,22 @@ int open_card(uintptr_t at)
 	return 1;
 }
 
+static uint32_t frames_leaving(void)
+{
+	const volatile struct queue *queue = &queues[kSend];
+
+	return (uint16_t)(queue->offered.count - queue->used.count);
+}
+
+void close_card(void)
+{
+	while (frames_leaving() > 0)
+		;
+	write32(card + kStatus, 0);
+	queues[kReceive].used.count = taken;
+	holds = 0;
+}
+
 const uint8_t *card_address(void)
 {
 	return own_address;
@@ -117,7 +135,7 @@ void send_frame(const void *frame, uint32_t bytes)
 	volatile struct queue *queue = &queues[kSend];
 	const uint16_t number = queue->offered.count % kLength;
 
-	while ((uint16_t)(queue->offered.count - queue->used.count) == kLength)
+	while (frames_leaving() == kLength)
 		; /* descriptors come back in their order */
 	for (uint32_t i = 0; i < bytes; i++)
 		queue->buffer[number][kHeader + i] = ((const uint8_t *)frame)[i];

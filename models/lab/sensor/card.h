@@ -8,8 +8,10 @@
 
 enum { kMostFrame = 1514 };
 
-/* Returns 0 if there is no card. */
+/* Switches the card on. Returns 0 if there is none. */
 int open_card(uintptr_t at);
+/* Waits until all frames have left, and switches the card off: frames that arrive then are lost. */
+void close_card(void);
 const uint8_t* card_address(void);
 /* Copies and sends a frame; waits until there is room. */
 void send_frame(const void* frame, uint32_t bytes);

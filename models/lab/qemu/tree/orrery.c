@@ -42,6 +42,8 @@ typedef struct OrreryCard {
     uint32_t number;
     bool sending;       /* the last bit of the held frame has not left */
     bool left;          /* it has; the card may have its buffer back */
+    bool on;            /* the guest's driver runs the card, since that time */
+    int64_t on_since;
     size_t held_bytes;
     uint8_t held[ORRERY_MOST_FRAME];
 } OrreryCard;
@@ -62,6 +64,7 @@ struct OrreryClock {
     int64_t granted;            /* all before this time may be executed */
     int64_t last;               /* time of the last message to the other side */
     uint32_t refused;
+    int64_t on;                 /* for how long cards were on that are off */
     ShutdownCause reset;        /* NONE: not asked */
     QTAILQ_HEAD(, OrreryAction) actions;    /* by time and kind */
     OrreryCard *card[ORRERY_MOST_CARDS];
@@ -122,6 +125,19 @@ static int64_t time_of_act(OrreryClock *s)
     return s->last = MAX(s->last, time);
 }
 
+/* What the machine has done before the message's time. */
+static void add_work(OrreryClock *s, struct orrery_message *message)
+{
+    message->executed = icount_get_raw();
+    message->on = s->on;
+    for (uint32_t i = 0; i < s->cards; i++) {
+        if (s->card[i]->on) {
+            message->cards++;
+            message->on += MAX(message->time - s->card[i]->on_since, 0);
+        }
+    }
+}
+
 /* ---- Time */
 
 static void next_action(OrreryClock *s)
@@ -170,6 +186,7 @@ static void wait_for_grant(void *opaque)
     s->last = MAX(s->last, s->granted);
     message.next = MAX(message.next, s->granted);
     s->refused = 0;
+    add_work(s, &message);
     tell(s, message, frame);
     for (;;) {
         hear(s, &message, frame);
@@ -311,6 +328,28 @@ static ssize_t send_frame(NetClientState *nc, const uint8_t *frame, size_t bytes
     return 0;
 }
 
+static NetClientInfo client_info = {
+    .type = NET_CLIENT_DRIVER_NONE,
+    .size = sizeof(OrreryCard),
+    .receive = send_frame,
+};
+
+void orrery_card_is(NetClientState *nic, bool on)
+{
+    OrreryCard *card = the_clock && nic->peer && nic->peer->info == &client_info
+        ? DO_UPCAST(OrreryCard, nc, nic->peer) : NULL;
+
+    if (!card || card->on == on) {
+        return;
+    }
+    card->on = on;
+    if (on) {
+        card->on_since = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+    } else {
+        the_clock->on += qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) - card->on_since;
+    }
+}
+
 /* ---- Reset and the end */
 
 bool orrery_ask_reset(ShutdownCause reason)
@@ -347,17 +386,12 @@ void orrery_off(ShutdownCause reason, int status)
     }
     message.number = reason == SHUTDOWN_CAUSE_GUEST_SHUTDOWN ? status : 256 + reason;
     message.time = time_of_act(the_clock);
+    add_work(the_clock, &message);
     tell(the_clock, message, NULL);
     _exit(0);
 }
 
 /* ---- The device */
-
-static NetClientInfo client_info = {
-    .type = NET_CLIENT_DRIVER_NONE,
-    .size = sizeof(OrreryCard),
-    .receive = send_frame,
-};
 
 static void orrery_clock_realize(DeviceState *device, Error **errp)
 {

@@ -7,6 +7,7 @@
 #ifndef ACCEL_TCG_ORRERY_H
 #define ACCEL_TCG_ORRERY_H
 
+#include "net/net.h"
 #include "system/runstate.h"
 
 /* Instructions of a processor's turn, where several take turns. A prime: turns that are a multiple of a
@@ -24,6 +25,8 @@ bool orrery_reset_if_asked(void);
  * since. */
 void orrery_yield(void);
 bool orrery_take_yield(void);
+/* The driver of the network card switches it on or off. */
+void orrery_card_is(NetClientState* card, bool on);
 /* The guest asks for a reset. True: orrery_reset_if_asked() does it. */
 bool orrery_ask_reset(ShutdownCause reason);
 /* The guest switches the machine off, or breaks down. Does not return if time is granted. */
