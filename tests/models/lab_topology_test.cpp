@@ -357,7 +357,8 @@ TEST(LabTopology, RefusesByLineAndKey) {
   EXPECT_EQ(refusal("[[host]]\nname='a'\nmemroy=64\n"),
             ":3: there is no key 'memroy' here; there are name, machine, on_exit, clock, "
             "memory, system_call, packet, setup, program, files, root, ipv6");
-  EXPECT_EQ(refusal("[[host]]\nname='a'\nmachine='pdp11'\n"), ":3: 'machine' is one of uml, qemu, vm");
+  EXPECT_EQ(refusal("[[host]]\nname='a'\nmachine='pdp11'\n"),
+            ":3: 'machine' is one of uml, qemu, vm");
   EXPECT_EQ(refusal(kTwo + "[[link]]\nbetween=['a','c']\ndelay='1ms'\n"),
             ":5: there is no host, switch or radio 'c'");
   EXPECT_EQ(refusal(kTwo + "[[link]]\nbetween=['a','a']\ndelay='1ms'\n"),

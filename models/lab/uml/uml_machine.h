@@ -24,7 +24,8 @@ struct UmlParameters {
   explicit UmlParameters(Model& model)
       : kernel(model, "kernel", "build/lab/linux", {.help = "of the hosts, made by ./dev lab"}),
         olsrd(model, "olsrd", "",
-              {.help = "a program that hosts have as /lab/olsrd instead of the laboratory's"}) {}
+              {.help = "a program of this machine's architecture that its hosts have as /lab/olsrd "
+                       "instead of the laboratory's; other architectures keep theirs"}) {}
 
   /// Throws UsageError if `olsrd` is no program.
   void check_olsrd() const;
