@@ -14,7 +14,7 @@ import tarfile
 import unittest
 
 from lab_test import KERNEL, Case, has_linux
-from lab_qemu_test import HERE, QemuCase, WHY_NO_QEMU
+from lab_qemu_test import HERE, LINK, QemuCase, WHY_NO_QEMU
 
 COUNTER_HZ = {"aarch64": 62_500_000, "riscv64": 10_000_000}
 MADE = KERNEL.parent
@@ -50,20 +50,8 @@ class OtherLinux(QemuCase):
         """Hosts a and b on a link."""
         path = self.folder / "two.toml"
         path.write_text(host("a", ARCHITECTURES[0], command, speed, more) +
-                        host("b", ARCHITECTURES[-1], other or command, speed, more) + """
-[[link]]
-between = ["a", "b"]
-addresses = ["10.0.0.1/24", "10.0.0.2/24"]
-delay = "10ms"
-rate = "10 Mbit/s"
-mtu = 9000
-""" + end)
+                        host("b", ARCHITECTURES[-1], other or command, speed, more) + LINK + end)
         return path
-
-    def left(self, name):
-        """The files of its /out."""
-        out = self.folder / "hosts" / name / "out"
-        return {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
     def test_runs_are_equal_on_engines_and_in_windows(self):
         command = ("sleep 1; ping -c 3 -s 8900 10.0.0.{other}; i=0; while [ $i -lt 10000 ]; do i=$((i + 1)); done; "

@@ -69,6 +69,16 @@ def busy_machine(count):
             one.wait()
 
 
+LINK = """
+[[link]]
+between = ["a", "b"]
+addresses = ["10.0.0.1/24", "10.0.0.2/24"]
+delay = "10ms"
+rate = "10 Mbit/s"
+mtu = 9000
+"""
+
+
 class QemuCase(Case):
     @classmethod
     def setUpClass(cls):
@@ -78,6 +88,11 @@ class QemuCase(Case):
             cls.images = Path(holder.name)
             subprocess.run([MODELS / "lab/sensor/build", cls.images, "bare", HERE / "lab_bare_guest.c"],
                            check=True)
+
+    def left(self, host):
+        """The files of its /out."""
+        out = self.folder / "hosts" / host / "out"
+        return {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
     def one(self, arch, arguments, speed="8 MHz", host="", link=""):
         """A topology of one guest, lab_bare_guest.c, and a switch."""
@@ -363,20 +378,8 @@ root = "{self.ROOT}"
 ipv6 = false
 [[host.program]]
 command = '''{program}'''
-""" for name, program in (("a", command), ("b", other))) + """
-[[link]]
-between = ["a", "b"]
-addresses = ["10.0.0.1/24", "10.0.0.2/24"]
-delay = "10ms"
-rate = "10 Mbit/s"
-mtu = 9000
-""" + more)
+""" for name, program in (("a", command), ("b", other))) + LINK + more)
         return path
-
-    def left(self, host):
-        """The files of its /out."""
-        out = self.folder / "hosts" / host / "out"
-        return {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
     def test_runs_are_equal_on_engines_and_in_windows(self):
         topology = self.linux("sleep 1; ping -c 3 10.0.0.2; i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); "

@@ -29,6 +29,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bench"))
 from harness import (Bars, Failed, Progress, Table, at_least, command, numbers, panels,  # noqa: E402
                      parser, require, save_picture, some_of, write_record)
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "models/lab"))
+from captures import frames  # noqa: E402
 from guests import UNCALIBRATED, card_modules, initial_files, kernel  # noqa: E402
 
 PATIENCE_S = 600
@@ -201,20 +203,12 @@ def orders_picture(rows, path):
 
 # --- the worm -------------------------------------------------------------------------------------
 
-def frames_of(path):
-    data, at = path.read_bytes(), 24
-    while at + 16 <= len(data):
-        second, nanosecond, size, _ = struct.unpack_from("<IIII", data, at)
-        yield second + nanosecond * 1e-9, data[at + 16:at + 16 + size]
-        at += 16 + size
-
-
 def infections(net, guests):
     """Seconds from the first connection to the infection of each guest, and the repeated segments."""
     begin, times, repeated = None, [], 0
     for guest in range(1, guests + 1):
         seen, infected = set(), None
-        for at, frame in frames_of(net.folder / f"h{guest}-eth0.pcap"):
+        for at, frame in frames(net.folder / f"h{guest}-eth0.pcap"):
             if frame[12:14] != b"\x08\x00" or frame[23] != 6:
                 continue
             head = 34 + 4 * (frame[46] >> 4)
@@ -233,7 +227,7 @@ def infections(net, guests):
             times.append(infected)
     if begin is None or None in times:
         raise Failed(f"the worm did not reach all guests; see {net.folder}")
-    return sorted(at - begin for at in times), repeated
+    return sorted((at - begin) * 1e-9 for at in times), repeated
 
 
 def worm_part(options, bars):

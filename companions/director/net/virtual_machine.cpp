@@ -83,7 +83,7 @@ Words command_of(const lab::Host& host, const std::string& accelerator, int cont
   const lab::VmHost& vm = host.vm;
   Words words{vm.program,
               "-name",
-              "guest=" + host.name + ",debug-threads=on",
+              fmt::format("guest={0},process={0},debug-threads=on", host.name),
               "-nodefaults",
               "-no-user-config",
               "-display",

@@ -7,12 +7,13 @@ import json
 import os
 import pathlib
 import signal
-import struct
 import subprocess
-import tempfile
+import sys
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "models/lab"))
+from captures import frames  # noqa: E402
 from director_test import PATIENCE_S, Case, needs_right
 
 ORRERY = os.environ["ORRERY"]
@@ -35,16 +36,6 @@ arguments = ["{task}"]
 
 def link(a, b, more='delay = "10ms"'):
     return f'\n[[link]]\nbetween = ["{a}", "{b}"]\n{more}\n'
-
-
-def frames_of(path):
-    """(nanoseconds, bytes) of each frame of a capture."""
-    data, at, frames = path.read_bytes(), 24, []
-    while at + 16 <= len(data):
-        second, nanosecond, size, _ = struct.unpack_from("<IIII", data, at)
-        frames.append((second * 10**9 + nanosecond, data[at + 16:at + 16 + size]))
-        at += 16 + size
-    return frames
 
 
 class NetCase(Case):
@@ -134,10 +125,10 @@ class NetRuns(NetCase):
         self.assertEqual(report, json.loads(done.stdout))
         self.assertGreater(machines["b"]["frames_arrived"], 2)
         sent = {}
-        for at, frame in frames_of(self.out / "b-eth0.pcap"):
+        for at, frame in frames(self.out / "b-eth0.pcap"):
             if frame[6:12] == b"\2\0\0\0\0\2":
                 sent[len(sent)] = at
-        arrived = [at for at, frame in frames_of(self.out / "a-eth0.pcap") if frame[0] == 255]
+        arrived = [at for at, frame in frames(self.out / "a-eth0.pcap") if frame[0] == 255]
         self.assertEqual(arrived, [at + 10 * MILLISECOND for at in sent.values()][:len(arrived)])
         self.assertGreaterEqual(len(arrived), len(sent) - 1)
 
@@ -220,7 +211,7 @@ class NetRuns(NetCase):
     def test_machines_end_with_a_killed_director(self):
         run = self.start_net(self.describe(machine("a", "echo"), machine("b", "ping"), link("a", "b")))
         mine = [int(word) for word in subprocess.run(
-            ["pgrep", "-f", "guest=[ab],debug-threads.*(echo|ping)$"], capture_output=True, text=True,
+            ["pgrep", "-f", "guest=[ab],process.*(echo|ping)$"], capture_output=True, text=True,
             check=False).stdout.split()]
         children = [pid for pid in mine if parent_of(pid) == run.pid]
         self.assertEqual(len(children), 2)
