@@ -207,30 +207,21 @@ class NetRuns(NetCase):
 
     def test_machines_end_with_a_killed_director(self):
         run = self.start_net(self.describe(machine("a", "echo"), machine("b", "ping"), link("a", "b")))
-        mine = [int(word) for word in subprocess.run(
-            ["pgrep", "-f", "guest=[ab],process.*(echo|ping)$"], capture_output=True, text=True,
-            check=False).stdout.split()]
-        children = [pid for pid in mine if parent_of(pid) == run.pid]
+        words = subprocess.run(["pgrep", "-P", str(run.pid)], capture_output=True, text=True,
+                               check=False).stdout.split()
+        children = [int(word) for word in words if program_of(word) == os.path.realpath(MACHINE)]
         self.assertEqual(len(children), 2)
         run.kill()
         run.wait()
-        self.wait_until(lambda: not any(pathlib.Path(f"/proc/{pid}/task").exists() and state_of(pid) != "Z"
-                                        for pid in children))
+        self.wait_until(lambda: not any(program_of(pid) for pid in children))
 
 
-def stat_of(pid):
+def program_of(pid):
+    """None if the process has ended, also if nobody has waited for it."""
     try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return os.readlink(f"/proc/{pid}/exe")
     except OSError:
-        return ["Z", "0"]
-
-
-def state_of(pid):
-    return stat_of(pid)[0]
-
-
-def parent_of(pid):
-    return int(stat_of(pid)[1])
+        return None
 
 
 if __name__ == "__main__":
