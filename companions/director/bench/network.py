@@ -77,8 +77,10 @@ rate = "1 Gbit/s"
 
     def __enter__(self):
         (self.folder / "control").unlink(missing_ok=True)
+        # The director and its machines end with this process, however it ends.
         self.process = subprocess.Popen(list(map(str, self.words)), stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True)
+                                        stderr=subprocess.PIPE, text=True,
+                                        env={**os.environ, "ORRERY_PARENT": str(os.getpid())})
         self.wait_until(lambda: (self.folder / "control").exists())
         self.began = time.monotonic()
         return self
@@ -295,8 +297,8 @@ def main():
                       help="guests x processors (8x1,16x1,32x1,8x2,16x2)")
     made.add_argument("--ticks", type=numbers(float, 0.1, 100), default=[0.5, 1, 5, 10, 30],
                       help="in ms (0.5,1,5,10,30)")
-    made.add_argument("--loops", type=at_least(0), default=1500,
-                      help="thousand rounds of a loop between two messages (1500, about 4 ms)")
+    made.add_argument("--loops", type=at_least(0), default=800,
+                      help="thousand rounds of a loop between two messages (800, about 2 ms)")
     made.add_argument("--worm-guests", type=at_least(2), default=16, help="(16)")
     options = made.parse_args()
     require(options)

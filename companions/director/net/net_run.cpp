@@ -19,6 +19,7 @@ NetRun::NetRun(Orders orders)
   started_ = std::chrono::steady_clock::now();
   for (const lab::Host& host : topology_.hosts) {
     machines_.emplace_back(host, orders_.folder / host.name);
+    keeper_.keep(machines_.back().process());
     weights_.push_back(host.vm.weight);
   }
   has_told_end_.assign(machines_.size(), false);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "director/director.h"
+#include "director/net/keeper.h"
 #include "director/net/switchboard.h"
 #include "director/net/virtual_machine.h"
 
@@ -72,6 +73,7 @@ class NetRun {
 
   Orders orders_;
   lab::Topology topology_;
+  Keeper keeper_;
   std::vector<VirtualMachine> machines_;  // by host
   std::vector<double> weights_;
   std::vector<MachineView> last_views_;  ///< a machine that has ended has no threads any more

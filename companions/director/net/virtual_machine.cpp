@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -120,19 +119,16 @@ Words command_of(const lab::Host& host, const std::string& accelerator, int cont
   return words;
 }
 
-/// Starts a program that ends with the calling thread, with its output in `log`. Ctrl-C on the
-/// terminal does not reach it.
+/// Starts a program with its output in `log`. Ctrl-C on the terminal does not reach it.
 pid_t start(const Words& words, const std::filesystem::path& log) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   const Descriptor output = create(log), input(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  const pid_t parent = getpid(), process = fork();
+  const pid_t process = fork();
   if (process < 0)
     throw UsageError(fmt::format("no process can be started: {}", std::strerror(errno)));
   if (process > 0) return process;
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);
   setpgid(0, 0);
   sigset_t none;
   sigemptyset(&none);

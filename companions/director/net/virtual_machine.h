@@ -3,7 +3,7 @@
 // A virtual machine that runs unmodified under QEMU: its process, its cards as sockets, its console
 // and its control. A datagram on the socket of a card is a frame. All sockets are unnamed, so no
 // other process can reach them. The guest is hostile: QEMU runs without rights (as nobody, and behind
-// its filter of system calls), and ends with this process.
+// its filter of system calls).
 #pragma once
 
 #include <sys/types.h>
