@@ -1985,7 +1985,7 @@ int main(void) {
         (root / "bin/sh").unlink()
         done = self.run_lab(path)
         self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertIn("lab: execute /bin/sh: No such file or directory", done.stderr)
+        self.assertIn("lab: open /bin/sh: No such file or directory", done.stderr)
 
     def test_the_same_without_being_root(self):
         """Hosts of another user of the machine do the same to the bit."""
