@@ -212,7 +212,6 @@ void Beat::publish(Nanoseconds now) {
     if (clocks.processors.size() == ClockBoard::kMostProcessors) break;
     const Account& account = policy_.accounts()[i];
     clocks.processors.push_back({.id = directed_[i].thread.id(),
-                                 .machine = account.machine,
                                  .consumed = account.consumed,
                                  .virtual_time = account.virtual_time(),
                                  .weight = account.weight,

@@ -19,7 +19,6 @@ namespace orrery::director {
 
 struct ProcessorClock {
   ThreadId id = {};
-  std::uint64_t machine = 0;  ///< as in Policy
   Nanoseconds consumed = 0, virtual_time = 0;
   double weight = 1;
   bool is_runnable = false, has_turn = false;

@@ -266,15 +266,21 @@ Nanoseconds read_tick(const std::string& name, const std::string& text) {
   throw UsageError(fmt::format("{} needs a time from 100us to 100ms, not '{}'", name, text));
 }
 
-double read_ceiling(const std::string& name, const std::string& text) {
+std::optional<double> parse_share(const std::string& text) {
   std::string number = text;
   const bool is_percent = number.ends_with('%');
   if (is_percent) number.pop_back();
   char* end = nullptr;
   const double value = std::strtod(number.c_str(), &end) / (is_percent ? 100 : 1);
-  const bool is_number = end != number.c_str() &&
-                         std::string_view(end).find_first_not_of(' ') == std::string_view::npos;
-  if (is_number && value >= Orders::kLeastCeiling && value <= Orders::kMostCeiling) return value;
+  if (end == number.c_str() ||
+      std::string_view(end).find_first_not_of(' ') != std::string_view::npos)
+    return {};
+  return value;
+}
+
+double read_ceiling(const std::string& name, const std::string& text) {
+  const std::optional<double> value = parse_share(text);
+  if (value && *value >= Orders::kLeastCeiling && *value <= Orders::kMostCeiling) return *value;
   throw UsageError(
       fmt::format("{} needs a share from 5% to 95%, such as 90% or 0.9, not '{}'", name, text));
 }

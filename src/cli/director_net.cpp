@@ -46,7 +46,6 @@ using director::NetRun;
 using MachineViews = std::vector<NetRun::MachineView>;
 
 constexpr timespec kLookEvery{.tv_sec = 0, .tv_nsec = 100'000'000};
-constexpr const char* kReportName = "report.json";
 
 // --- output
 // -----------------------------------------------------------------------------------------------
@@ -133,12 +132,8 @@ bool read_yes_or_no(const ControlWord& word) {
 }
 
 double read_number(const ControlWord& word, double least, double most) {
-  std::string text = word.value;
-  const bool is_percent = text.ends_with('%');
-  if (is_percent) text.pop_back();
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end) / (is_percent ? 100 : 1);
-  if (!text.empty() && *end == '\0' && value >= least && value <= most) return value;
+  const std::optional<double> value = parse_share(word.value);
+  if (value && *value >= least && *value <= most) return *value;
   throw UsageError(fmt::format("'{}' is a number from {} to {}, such as {} or 50%, not '{}'",
                                word.name, least, most, most / 2, word.value));
 }

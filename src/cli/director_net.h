@@ -4,6 +4,7 @@
 #pragma once
 
 #include <csignal>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -27,5 +28,7 @@ int run_director_set(std::span<const std::string> words);
 /// Of --tick and --ceiling, and of the settings of the same names. `name` is for the sentence.
 director::Nanoseconds read_tick(const std::string& name, const std::string& text);
 double read_ceiling(const std::string& name, const std::string& text);
+/// A number, or one with '%'. Nothing if the text is none.
+std::optional<double> parse_share(const std::string& text);
 
 }  // namespace orrery::cli

@@ -167,13 +167,11 @@ TEST(DirectorClocks, OfMachinesBetweenTicks) {
   Clocks& draft = board.draft();
   draft = {.at = 1'000, .system = 500, .processors = {}};
   draft.processors.push_back({.id = {.process = 11, .thread = 1},
-                              .machine = 11,
                               .virtual_time = 700,
                               .weight = 2,
                               .is_runnable = true,
                               .has_turn = true});
-  draft.processors.push_back(
-      {.id = {.process = 12, .thread = 2}, .machine = 12, .virtual_time = 400});
+  draft.processors.push_back({.id = {.process = 12, .thread = 2}, .virtual_time = 400});
   board.publish();
   clocks.refresh();
   EXPECT_TRUE(clocks.knows(0));
