@@ -265,6 +265,7 @@ void Director::tick() {
 void Director::change(const Change& change) {
   const std::lock_guard lock(meeting_);
   changes_.push_back(change);
+  if (change.ceiling) ceiling_ = std::min(*change.ceiling, most_ceiling_);
 }
 
 void Director::meet() {
@@ -273,7 +274,7 @@ void Director::meet() {
       tick_ = *change.tick;
       beat_->set_tick(*change.tick);
     }
-    if (change.ceiling) beat_->set_ceiling(std::min(*change.ceiling, most_ceiling_));
+    if (change.ceiling) beat_->set_ceiling(ceiling_);
     if (change.weight) beat_->set_weight(change.weight->first, change.weight->second);
   }
   changes_.clear();

@@ -242,11 +242,7 @@ class DirectorCommand final : public Command {
     const int signal = go_on(director, orders, file, table);
     director.stop();
     table.erase();
-    file.take(director);
-    file.publish();
-    if (director.samples().lost() > 0)
-      fmt::print(stderr, "orrery: {} samples are not in '{}', which could not be written as fast\n",
-                 grouped(director.samples().lost()), request_.csv);
+    file.publish(director);
     write_out(request_.json ? summary_json(director, orders) : summary_text(director, orders));
     flush_out();
     return signal == 0 ? kExitOk : kExitSignal + signal;

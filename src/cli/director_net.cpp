@@ -229,8 +229,7 @@ int run_director_net(const NetRequest& request, const sigset_t& signals) {
   const int signal = go_on(run, orders, request, signals, file, table);
   run.stop();
   table.erase();
-  file.take(run.director());
-  file.publish();
+  file.publish(run.director());
   const std::string json = json_text(json_of(run, orders));
   write_out(request.json ? json : summary_text(run, orders));
   flush_out();

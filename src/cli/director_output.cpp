@@ -198,13 +198,17 @@ void SampleFile::take(Director& director) {
   director.samples().take_all([this](const Sample& sample) { write(sample); });
 }
 
-void SampleFile::publish() {
+void SampleFile::publish(Director& director) {
   if (!file_) return;
+  take(director);
   file_->finish();
   std::error_code error;
   fs::rename(temporary(), path_, error);
   if (error) throw UsageError(fmt::format("'{}' cannot be written: {}", path_, error.message()));
   file_.reset();
+  if (director.samples().lost() > 0)
+    fmt::print(stderr, "orrery: {} samples are not in '{}', which could not be written as fast\n",
+               grouped(director.samples().lost()), path_);
 }
 
 void SampleFile::write(const Sample& sample) {

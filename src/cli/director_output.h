@@ -67,7 +67,8 @@ class SampleFile {
 
   /// Takes the samples so far. A thread that came and went between two calls has only its number.
   void take(director::Director& director);
-  void publish();
+  /// Takes the last samples, gives the file its name, and says on stderr how many could not be kept.
+  void publish(director::Director& director);
 
  private:
   std::string temporary() const { return path_ + ".part"; }

@@ -152,6 +152,7 @@ class NetRuns(NetCase):
         run = self.start_net(self.describe(machine("a", "echo"), machine("b", "ping"), link("a", "b")))
         told = json.loads(self.set("tick=2ms", "ceiling=40%", "weight.a=2").stdout)
         self.assertEqual((told["tick_seconds"], told["machines"][0]["weight"]), (0.002, 2))
+        self.assertEqual(told["ceiling"], 0.4)
         self.assertTrue(json.loads(self.set("pause=yes").stdout)["paused"])
         self.wait_until(lambda: "stopped" in (self.out / "a/console").read_text())
         self.assertFalse(json.loads(self.set("pause=no", "pace=50%").stdout)["paused"])
